@@ -36,10 +36,27 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """`size` trials: errors (size,); `failed` (size,) or None; for each invariant, (size,) True where it held.
+    """An Outcomes holds what a block of trials of a promise has shown.
 
-    `active` (size,) is the share of the trial's bounds that were not at their caps, where a bound cannot fail. None:
-    bounds have no caps.
+    Parameters
+    ----------
+    errors : array of float, shape (size,)
+        The error of each trial, in the unit of the promise's bound; a NaN is a failure.
+    failed : array of bool, shape (size,), optional
+        Trials that failed for another reason, such as an underestimate.
+    invariants : mapping of str to array of bool, shape (size,)
+        For each invariant, True where it held. It must hold in every trial.
+    active : array of float, shape (size,), optional
+        Share of the trial's bounds, in [0, 1], that were not at their caps, where a bound cannot fail. None: bounds
+        have no caps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.promises import Outcomes
+    >>> drawn = Outcomes(np.array([0.2, 3.0]), invariants={"counts are not negative": np.array([True, True])})
+    >>> drawn.errors.shape, drawn.failed is None
+    ((2,), True)
     """
 
     errors: Array
@@ -50,9 +67,47 @@ class Outcomes:
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """Pr[error > bound, or failed] <= failure_probability. `trials`, `block` and `expected` are for suites.
+    """A Promise says that the error exceeds a bound with at most a certain probability.
 
-    A block of trials is drawn at once and forgotten; it is the unit of memory and of seeding.
+    In symbols, Pr[error > bound, or failed] <= failure_probability. A block of trials is drawn at once and forgotten;
+    it is the unit of memory and of seeding.
+
+    Parameters
+    ----------
+    name : str
+        Name of the promise in reports.
+    draw : callable
+        `draw(rng=, size=)` makes `size` independent trials with the generator `rng` and returns `Outcomes`.
+    bound : float
+        What the error stays within, in the unit of the error, >= 0.
+    failure_probability : float
+        What is promised, in (0, 1).
+    trials : int
+        How many trials a suite makes.
+    block : int
+        How many trials are drawn at once.
+    expected : {"KEPT", "BROKEN", "OPEN", "INCONCLUSIVE"}
+        The verdict that a suite expects.
+    paper, statement : str
+        Where a published promise comes from.
+
+    Raises
+    ------
+    ParameterError
+        For a negative bound, a probability outside (0, 1), numbers of trials that are not positive, and another
+        `expected`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> from dpverify.promises import check_promise, Outcomes, Promise
+    >>> def noise(*, rng, size):
+    ...     return Outcomes(errors=np.abs(rng.laplace(scale=2.0, size=size)))
+    >>> within = 2.0 * math.log(1 / 0.04)  # is exceeded with probability 0.04
+    >>> promise = Promise(name="one noisy count", draw=noise, bound=within, failure_probability=0.05)
+    >>> check_promise(promise, seed=1, trials=20_000).verdict
+    'KEPT'
     """
 
     name: str
@@ -75,16 +130,70 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class PromiseCheck:
-    """What the trials of one promise say.
+    """A PromiseCheck holds what the trials of one promise say.
 
-    rate_lower, rate_upper   one-sided bounds on the failure probability, each valid at 1 - significance
-    detectable_rate          smallest failure probability called BROKEN with probability 95 %; None where no
-                             number of failures in so many trials would be
-    tightness                (1 - failure_probability)-quantile of the observed errors over the bound: 1 = tight
-    worst                    largest error over the bound
-    violations               for each invariant, in how many trials it failed
-    active_share             mean share of bounds that were not at their caps; None where bounds have none
-    witness                  invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`
+    `check_promise` makes it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the promise.
+    bound : float
+        What the error was promised to stay within.
+    failure_probability : float
+        With which the promise may fail, in (0, 1).
+    trials : int
+        Number of trials.
+    failures : int
+        In how many of them the error exceeded the bound, or the trial failed.
+    failure_rate : float
+        `failures` over `trials`.
+    rate_lower, rate_upper : float
+        One-sided bounds on the failure probability, each valid at 1 - `significance`.
+    significance : float
+        Probability with which the verdict may be wrong, in (0, 1).
+    verdict : {"KEPT", "BROKEN", "OPEN", "INCONCLUSIVE"}
+        BROKEN: an invariant failed in some trial, or the failure rate is certified to exceed what is promised. KEPT: it
+        is certified not to. INCONCLUSIVE: no bound that was compared said anything, all were at their caps. OPEN: none
+        of these.
+    detectable_rate : float or None
+        Smallest failure probability that is called BROKEN with probability 95 %; None where no number of failures in so
+        many trials would be.
+    tightness : float
+        (1 - failure_probability)-quantile of the observed errors over the bound: 1 is tight.
+    worst : float
+        Largest error over the bound.
+    violations : dict of str to int
+        For each invariant, in how many trials it failed.
+    witness : dict or None
+        Invariant, block and trial of the first violation: `stream(seed, PROMISE, block)`.
+    seed : int
+        Equal seeds give equal checks.
+    block : int
+        How many trials were drawn at once.
+    expected : str
+        The verdict that the promise's author wrote down.
+    paper, statement : str
+        Where a published promise comes from.
+    active_share : float or None
+        Mean share of bounds that were not at their caps; None where bounds have none.
+
+    Notes
+    -----
+    Each certificate is one side of a Clopper-Pearson interval at level alpha. A wrong KEPT needs a true rate above the
+    promised one, a wrong BROKEN one of at most that. So whatever the truth, a wrong verdict has probability at most
+    alpha. An invariant that held in all trials is reported as that, not as proved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.promises import check_promise, Outcomes, Promise
+    >>> def noise(*, rng, size):
+    ...     return Outcomes(errors=np.abs(rng.laplace(scale=2.0, size=size)))
+    >>> broken = Promise(name="one noisy count", draw=noise, bound=1.0, failure_probability=0.05)
+    >>> found = check_promise(broken, seed=1, trials=1_000)
+    >>> found.verdict, found.rate_lower < 0.607 < found.rate_upper  # e^(-1/2) is 0.607
+    ('BROKEN', True)
     """
 
     name: str
@@ -145,10 +254,45 @@ def _judged(*, broken: bool, rate_upper: float, failure_probability: float, acti
 def check_promise(
     promise: Promise, *, seed: int, trials: int | None = None, significance: float = 0.05
 ) -> PromiseCheck:
-    """Runs `trials` trials (the promise's own number by default); equal arguments give equal records.
+    """Check a promise by trials.
 
-    Memory holds one block and the largest trials * failure_probability errors. Raises TargetError when `draw`
-    does not return what it must; a NaN error is a failure.
+    Parameters
+    ----------
+    promise : Promise
+        What is checked.
+    seed : int
+        Equal arguments give equal checks.
+    trials : int, optional
+        How many trials to make. None takes the promise's own number.
+    significance : float
+        Probability with which the verdict may be wrong, in (0, 1).
+
+    Returns
+    -------
+    PromiseCheck
+        `verdict` is its answer in one word. Memory holds one block and the largest trials * failure_probability errors.
+
+    Raises
+    ------
+    ParameterError
+        For a number of trials that is not positive, and a significance outside (0, 1).
+    TargetError
+        If `draw` does not return what it must. A NaN error is a failure and no error of the run.
+
+    Notes
+    -----
+    KEPT and BROKEN are each one side of a Clopper-Pearson interval, see `PromiseCheck`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.promises import check_promise, Outcomes, Promise
+    >>> def noise(*, rng, size):
+    ...     return Outcomes(errors=np.abs(rng.normal(scale=1.0, size=size)))
+    >>> promise = Promise(name="normal noise", draw=noise, bound=2.0, failure_probability=0.05)
+    >>> found = check_promise(promise, seed=1, trials=20_000)  # the true rate is 0.0455
+    >>> found.verdict, found.trials
+    ('KEPT', 20000)
     """
     trials = promise.trials if trials is None else trials
     require.integer(at_least=1, trials=trials)
@@ -198,20 +342,20 @@ def check_promise(
 
 
 def all_of(parts: Sequence[Promise], *, name: str, **options: Any) -> Promise:
-    """One promise of which a trial is a trial of every part: an instance and its mirror image, for example.
+    """Join promises into one, of which a trial is a trial of every part: an instance and its mirror image, for example.
 
     A promise on one instance can be kept by a player who reads no data and happens to play what is right there. On an
     instance and its mirror image together she loses on one of the two.
 
     Parameters
     ----------
-    parts
+    parts : sequence of Promise
         At least one promise. The invariants of each must hold.
-    name
+    name : str
         Of the whole.
-    options
-        Of `Promise`. `failure_probability` is the sum of the parts' own by default, `statement`, `paper`, `trials` and
-        `block` are those of the first part.
+    **options : fields of `Promise`
+        `failure_probability` is the sum of the parts' own by default, `statement`, `paper`, `trials`, `block` and
+        `expected` are those of the first part.
 
     Returns
     -------
@@ -277,7 +421,39 @@ def all_of(parts: Sequence[Promise], *, name: str, **options: Any) -> Promise:
 
 
 def rate_bounds(failures: int, trials: int, significance: float) -> tuple[float, float]:
-    """Clopper-Pearson lower and upper bounds on a failure probability, each one-sided at `significance`."""
+    """Compute Clopper-Pearson bounds on a failure probability, each one-sided.
+
+    Parameters
+    ----------
+    failures : int
+        How many trials failed, 0 <= failures <= trials.
+    trials : int
+        How many trials were made, at least 1.
+    significance : float
+        Probability with which each bound may be wrong, in (0, 1).
+
+    Returns
+    -------
+    tuple of (float, float)
+        The lower bound, 0 without failures, and the upper bound, 1 if all trials failed.
+
+    Raises
+    ------
+    ParameterError
+        For numbers outside of these ranges.
+
+    Notes
+    -----
+    The lower bound is the rate at which so many failures, or more, have probability `significance`; at any smaller rate
+    they have less. The upper bound is its mirror image (Clopper, Pearson 1934). Both are quantiles of beta laws.
+
+    Examples
+    --------
+    >>> from dpverify.promises import rate_bounds
+    >>> lower, upper = rate_bounds(0, 100, 0.05)
+    >>> lower, round(upper, 4), round(1 - 0.05 ** (1 / 100), 4)
+    (0.0, 0.0295, 0.0295)
+    """
     require.integer(at_least=1, trials=trials)
     require.integer(at_least=0, failures=failures, successes=trials - failures)
     require.open_unit(significance=significance)
@@ -289,10 +465,32 @@ def rate_bounds(failures: int, trials: int, significance: float) -> tuple[float,
 
 
 def detectable_rate(trials: int, failure_probability: float, significance: float) -> float | None:
-    """Smallest failure probability that is called BROKEN with probability 95 %; None where even 1 is not.
+    """Compute the smallest failure probability that is called BROKEN with probability 95 %.
 
-    BROKEN needs k failures, k the least with Pr[Bin(trials, beta) >= k] < significance; the answer solves
-    Pr[Bin(trials, rate) >= k] = 0.95.
+    Parameters
+    ----------
+    trials : int
+        How many trials are made, at least 1.
+    failure_probability : float
+        What is promised, in (0, 1).
+    significance : float
+        Probability with which the verdict may be wrong, in (0, 1).
+
+    Returns
+    -------
+    float or None
+        The rate; None where even a rate of 1 is not called BROKEN.
+
+    Notes
+    -----
+    BROKEN needs k failures, k the least with Pr[Bin(trials, failure_probability) >= k] < significance. The answer
+    solves Pr[Bin(trials, rate) >= k] = 0.95.
+
+    Examples
+    --------
+    >>> from dpverify.promises import detectable_rate
+    >>> round(detectable_rate(1_000, 0.05, 0.05), 3), detectable_rate(1, 0.05, 0.05)
+    (0.076, None)
     """
     from scipy import stats  # slow to load, and declaring a promise does not need it
 

@@ -99,7 +99,31 @@ def account(subject: Any, *, delta: float = 0.0, relation: Relation = Relation.R
 
 
 def as_ledger(subject: Any) -> Ledger:
-    """The ledger itself, that of one event, or the subject's `.ledger`; where that is None, its target's."""
+    """Find the ledger of something: itself, that of one event, or an object's `.ledger`.
+
+    Parameters
+    ----------
+    subject : Ledger, Event, Subject, or object with a `ledger`
+        Where the `ledger` of a subject is None, its target's is taken.
+
+    Returns
+    -------
+    Ledger
+        The ledger.
+
+    Raises
+    ------
+    UsageError
+        For something without a ledger.
+    AccountingError
+        For a subject whose ledger is None, and whose target has none.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import gaussian, Ledger
+    >>> as_ledger(gaussian(sigma=2.0, sensitivity=1.0).events[0]) == gaussian(sigma=2.0, sensitivity=1.0)
+    True
+    """
     if isinstance(subject, Ledger):
         return subject
     if isinstance(subject, Event):
@@ -118,20 +142,108 @@ def as_ledger(subject: Any) -> Ledger:
 
 
 def pure_eps(ledger: Ledger, *, relation: Relation) -> Exact:
-    """Sum of the largest log ratios in the worse order, an exact fraction; math.inf where there is none."""
+    """Compute the eps of pure DP that a ledger proves: the sum of the largest log ratios in the worse order.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    Fraction or float
+        An exact fraction; math.inf where nothing is proved.
+
+    Raises
+    ------
+    ParameterError
+        For a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import laplace
+    >>> pure_eps(laplace(scale=4.0, sensitivity=1.0) * 3, relation=Relation.REPLACE_ONE)
+    Fraction(3, 4)
+    """
     return max(_pure(losses) for losses in _listed(ledger, relation))
 
 
 def rho_upper(ledger: Ledger, *, relation: Relation) -> Exact:
-    """zCDP parameter, rounded up; an exact fraction where all noise is Gaussian. inf where none is known.
+    """Compute an upper bound on the zCDP parameter of a ledger.
 
-    The supremum over alpha of the Renyi divergence over alpha, to 1e-5; see `parameters`.
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    Fraction or float
+        rho, rounded up: an exact fraction where all noise is Gaussian, within 1e-5 of the supremum else; inf where none
+        is known.
+
+    Raises
+    ------
+    ParameterError
+        For a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Notes
+    -----
+    rho is the supremum over alpha > 1 of the Renyi divergence over alpha, of the sum of all steps;
+    `accounting.parameters` has the proof of its bound.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> rho_upper(gaussian(sigma=2.0, sensitivity=1.0), relation=Relation.REPLACE_ONE)
+    Fraction(1, 8)
     """
     return max(rho_of(losses) for losses in _listed(ledger, relation))
 
 
 def mu_upper(ledger: Ledger, *, relation: Relation) -> float:
-    """GDP parameter, rounded up: the root of the sum of squares of those of all steps; inf where one has none."""
+    """Compute an upper bound on the parameter of Gaussian DP of a ledger.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        mu, rounded up; inf where a step has none.
+
+    Raises
+    ------
+    ParameterError
+        For a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Notes
+    -----
+    It is the root of the sum of the squares of those of all steps (Dong, Roth, Su 2022, Corollary 2).
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> mu_upper(gaussian(sigma=2.0, sensitivity=1.0) * 4, relation=Relation.REPLACE_ONE)
+    1.0
+    """
     square = max(mu_square_of(losses) for losses in _listed(ledger, relation))
     if not isinstance(square, Fraction):
         return math.inf
@@ -139,9 +251,39 @@ def mu_upper(ledger: Ledger, *, relation: Relation) -> float:
 
 
 def renyi_upper(ledger: Ledger, *, alpha: float, relation: Relation) -> float:
-    """Upper bound on the Renyi divergence of an order 1 < alpha < inf, both directions; inf where none is known.
+    """Compute an upper bound on the Renyi divergence of a ledger.
 
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    alpha : float
+        The order, 1 < alpha < inf.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        A bound in both directions of every pair of neighbours; inf where none is known.
+
+    Raises
+    ------
+    ParameterError
+        For an order outside (1, inf), and for a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Notes
+    -----
     Divergences of dominating pairs add up under adaptive composition (Mironov 2017, Proposition 1).
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> renyi_upper(gaussian(sigma=2.0, sensitivity=1.0), alpha=4.0, relation=Relation.REPLACE_ONE)
+    0.5
     """
     require.positive(alpha=alpha)
     if not 1 < alpha < math.inf:
@@ -151,7 +293,34 @@ def renyi_upper(ledger: Ledger, *, alpha: float, relation: Relation) -> float:
 
 
 def factor_upper(claim: RenyiDP | TradeOff, ledger: Ledger) -> float:
-    """The smallest factor on the claim's curve that the ledger proves, from above; inf where there is none."""
+    """Compute the smallest factor on a claim's curve that a ledger proves.
+
+    Parameters
+    ----------
+    claim : RenyiDP or TradeOff
+        The claim with the curve and the relation.
+    ledger : Ledger
+        What was done.
+
+    Returns
+    -------
+    float
+        The factor, from above (to 1 in 1000 for a trade-off curve); inf where nothing is proved.
+
+    Raises
+    ------
+    ParameterError
+        For a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Examples
+    --------
+    >>> from dpverify import RenyiDP
+    >>> from dpverify.ledger import gaussian
+    >>> factor_upper(RenyiDP(((2.0, 1.0), (4.0, 1.0))), gaussian(sigma=2.0, sensitivity=1.0))
+    0.5
+    """
     relation = claim.relation
     if isinstance(claim, RenyiDP):
         return _renyi_factor(claim, lambda alpha: renyi_upper(ledger, alpha=alpha, relation=relation))
@@ -159,9 +328,44 @@ def factor_upper(claim: RenyiDP | TradeOff, ledger: Ledger) -> float:
 
 
 def eps_upper(ledger: Ledger, *, delta: float, relation: Relation) -> float:
-    """Smallest eps that is proved at `delta`, rounded up; inf where none is.
+    """Compute the smallest eps that a ledger proves at a delta.
 
-    At delta = 0 this is `pure_eps`, exactly rounded up. Raises ParameterError unless 0 <= delta < 1.
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    delta : float
+        At which eps is computed, in [0, 1). At 0 the bound is `pure_eps`, rounded up.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        eps, rounded up; inf where nothing is proved.
+
+    Raises
+    ------
+    ParameterError
+        For delta outside [0, 1), and for a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Warns
+    -----
+    LooseAccountWarning
+        Where so many coordinates are composed that the bound is not tight.
+
+    Notes
+    -----
+    `accounting.accountant` lists the bounds of which the smallest is taken.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> round(eps_upper(gaussian(sigma=4.0, sensitivity=1.0), delta=1e-5, relation=Relation.REPLACE_ONE), 4)
+    0.9263
     """
     require.delta(delta=delta)
     most = _down(delta)
@@ -169,7 +373,41 @@ def eps_upper(ledger: Ledger, *, delta: float, relation: Relation) -> float:
 
 
 def delta_upper(ledger: Ledger, *, eps: float, relation: Relation) -> float:
-    """Smallest delta that is proved at `eps`. Raises ParameterError unless 0 <= eps < inf."""
+    """Compute the smallest delta that a ledger proves at an eps.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    eps : float
+        At which delta is computed, 0 <= eps < inf.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        delta, rounded up, in [0, 1]; 0 where eps of pure DP is proved.
+
+    Raises
+    ------
+    ParameterError
+        For eps outside [0, inf), and for a ledger that is none, or is made of lists or arrays.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under `relation`.
+
+    Warns
+    -----
+    LooseAccountWarning
+        Where so many coordinates are composed that the bound is not tight.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> round(delta_upper(gaussian(sigma=1.0, sensitivity=1.0), eps=1.0, relation=Relation.REPLACE_ONE), 4)
+    0.1269
+    """
     require.non_negative(eps=eps)
     exact = as_fraction(eps)
     return max(0.0 if _pure(losses) <= exact else _delta_of(losses, _down(eps)) for losses in _listed(ledger, relation))
@@ -184,15 +422,43 @@ CLOSED = Fraction(1, 2**51)
 
 
 def meets(claim: Claim, ledger: Ledger) -> bool:
-    """True iff the ledger proves the claim, under the claim's relation.
+    """Decide whether a ledger proves a claim, under the claim's relation.
 
-    Pure claims, and zCDP and GDP ones of Gaussians, are compared in exact fractions, so that "exactly eps" meets
-    eps. False means "not proved", and nothing more.
+    Parameters
+    ----------
+    claim : Claim
+        What is claimed.
+    ledger : Ledger
+        What was done.
+
+    Returns
+    -------
+    bool
+        True iff the ledger proves the claim. False means "not proved", and nothing more.
+
+    Raises
+    ------
+    ParameterError
+        For a claim or a ledger that is none.
+    AccountingError
+        If the ledger cannot be accounted, for example because it states no sensitivity under the relation of the claim.
+
+    Notes
+    -----
+    Pure claims, and zCDP and GDP ones of Gaussians, are compared in exact fractions, so that "exactly eps" meets eps.
 
     A sigma that is a root is no float: the nearest one makes mu^2 and rho another fraction, by at most 2^-52 of them,
     and by 2^-53 each where its square or the claim's number was rounded before. So of a closed form in fractions (rho
     and mu^2 of Gaussians) CLOSED = 2^-51 of it counts as equal. Bounds that are computed in floats are rounded outwards
     and compared as they are, and the figures that are reported are those of the floats.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP
+    >>> from dpverify.ledger import laplace
+    >>> noise = laplace(scale=2.0, sensitivity=1.0)
+    >>> meets(PureDP(0.5), noise), meets(PureDP(0.49), noise)
+    (True, False)
     """
     if not isinstance(claim, Claim):
         raise ParameterError("claim", claim, "a PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or TradeOff")
@@ -366,7 +632,26 @@ MOST_FACTOR = 2.0**60
 
 
 def meets_renyi(claim: RenyiDP, divergence: Bound) -> bool:
-    """D_alpha <= eps at every listed order."""
+    """Decide whether Renyi divergences are within those that a claim lists.
+
+    Parameters
+    ----------
+    claim : RenyiDP
+        The claim: D_alpha <= factor * eps at each of its orders.
+    divergence : callable
+        Upper bound on the divergence of an order, in both directions of every pair of neighbours.
+
+    Returns
+    -------
+    bool
+        Whether all of them are.
+
+    Examples
+    --------
+    >>> from dpverify import RenyiDP
+    >>> meets_renyi(RenyiDP(((2, 0.25), (4, 0.5))), lambda alpha: alpha / 8)
+    True
+    """
     factor = as_fraction(claim.factor)
     return all(divergence(alpha) <= factor * Fraction(eps) for alpha, eps in claim.curve)
 
@@ -383,17 +668,61 @@ def _renyi_factor(claim: RenyiDP, divergence: Bound) -> float:
 
 
 def meets_tradeoff(claim: TradeOff, delta: Bound) -> bool:
-    """The finite conjunction over the segments, see `TradeOff.segments`.
+    """Decide whether a profile of deltas proves a trade-off curve.
 
-    The vertices would not do: the ledger's own curve is convex and may dip below the claim between them.
+    Parameters
+    ----------
+    claim : TradeOff
+        The claim.
+    delta : callable
+        Upper bound on delta at an eps >= 0, in both directions of every pair of neighbours.
+
+    Returns
+    -------
+    bool
+        Whether the curve of the profile is nowhere below the claim.
+
+    Notes
+    -----
+    It is the finite conjunction over the segments, see `TradeOff.segments`. The vertices would not do: the ledger's own
+    curve is convex and may dip below the claim between them.
+
+    Examples
+    --------
+    >>> import math
+    >>> from dpverify import TradeOff
+    >>> claim = TradeOff(((0, 1), (0.25, 0.25), (1, 0)))  # log(3)-DP
+    >>> meets_tradeoff(claim, lambda eps: max(0.0, (2 - math.exp(eps)) / 3))  # randomised response of log(2)
+    True
     """
     return all(_holds(ratio, missing, delta) for ratio, missing in claim.segments())
 
 
 def tradeoff_factor(claim: TradeOff, delta: Bound) -> float:
-    """Smallest factor that is proved, from above and to 1 in 1000; inf where none is found.
+    """Compute the smallest factor on a trade-off curve that a profile of deltas proves.
 
+    Parameters
+    ----------
+    claim : TradeOff
+        The claim, with any factor.
+    delta : callable
+        Upper bound on delta at an eps >= 0, in both directions of every pair of neighbours.
+
+    Returns
+    -------
+    float
+        The factor, from above and to 1 in 1000; inf where none is found.
+
+    Notes
+    -----
     A larger factor only weakens every segment, so the set of factors that are proved is an interval up to infinity.
+
+    Examples
+    --------
+    >>> from dpverify import TradeOff
+    >>> claim = TradeOff(((0, 1), (0.25, 0.25), (1, 0)))
+    >>> 1 <= tradeoff_factor(claim, claim.delta_at) <= 1.001
+    True
     """
     low, high = 0.0, 1.0
     while not meets_tradeoff(claim.with_number(high), delta):
@@ -432,7 +761,25 @@ def _log_down(ratio: Fraction) -> float:
 
 @dataclass(frozen=True)
 class Account:
-    """What the ledger proves about the claim."""
+    """An Account says what the ledger proves about a claim.
+
+    `account_of` makes it. All fields are empty where there is no ledger.
+
+    Parameters
+    ----------
+    eps_upper : float or None
+        Upper bound on eps at the claim's delta.
+    number_upper : float or None
+        Upper bound in the claim's own unit: eps, rho, mu or factor.
+    accounted : bool or None
+        Whether the ledger proves the claim.
+    rows : tuple of tuple of str
+        Rows of the ledger as `ledger.description.COLUMNS`.
+    note : str
+        Why there is no account, where the ledger is silent.
+    charged : tuple of Charged, or None
+        The ledger's events as numbers; None where some are more than noise.
+    """
 
     eps_upper: float | None = None
     number_upper: float | None = None
@@ -443,7 +790,33 @@ class Account:
 
 
 def account_of(claim: Claim, ledger: Ledger | None) -> Account:
-    """The account of a ledger at the claim's delta and in its own unit; a note where the ledger is silent."""
+    """Account a ledger at a claim's delta and in its own unit.
+
+    Parameters
+    ----------
+    claim : Claim
+        What is claimed.
+    ledger : Ledger or None
+        What was done.
+
+    Returns
+    -------
+    Account
+        Its `note` says so where the ledger is silent about the relation of the claim. It is empty without a ledger.
+
+    Raises
+    ------
+    ParameterError
+        For a ledger that is none.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP
+    >>> from dpverify.ledger import laplace
+    >>> found = account_of(PureDP(1.0), laplace(scale=2.0, sensitivity=1.0))
+    >>> found.eps_upper, found.accounted
+    (0.5, True)
+    """
     if ledger is None:
         return Account()
     try:
@@ -460,7 +833,34 @@ def account_of(claim: Claim, ledger: Ledger | None) -> Account:
 
 
 def number_upper_of(claim: Claim, ledger: Ledger, eps_upper: float) -> float:
-    """The ledger's bound in the claim's own unit; `eps_upper` where that is eps."""
+    """Compute a ledger's bound in a claim's own unit: rho, mu, the factor on a curve, or eps.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    ledger : Ledger
+        What was done.
+    eps_upper : float
+        The ledger's eps at the claim's delta, which is returned where the claim is about eps.
+
+    Returns
+    -------
+    float
+        The bound, rounded up.
+
+    Raises
+    ------
+    AccountingError
+        For a notion whose own number no ledger is asked for.
+
+    Examples
+    --------
+    >>> from dpverify import ZCDP
+    >>> from dpverify.ledger import gaussian
+    >>> number_upper_of(ZCDP(0.5), gaussian(sigma=2.0, sensitivity=1.0), 1.0)
+    0.125
+    """
     if isinstance(claim, GaussianDP):
         return mu_upper(ledger, relation=claim.relation)
     if isinstance(claim, RenyiDP | TradeOff):

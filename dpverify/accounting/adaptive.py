@@ -147,7 +147,29 @@ def _step(deltas: Array, below: Array, law: GridLaw, first: int) -> Array:
 
 @dataclass(frozen=True)
 class RunLoss(Loss):
-    """Adaptive steps, so many of each kind."""
+    """A RunLoss is the loss of steps that each offer several pairs of laws, of which one is chosen on the way.
+
+    Parameters
+    ----------
+    steps : tuple of (Loss, int)
+        Kinds of steps, and how many of each; they may be taken in any order.
+
+    Notes
+    -----
+    With f_k the worst delta of k steps, f_0(eps) = (1 - e^eps)^+ and f_k(eps) = max over pairs (p, q) of sum_x p_x
+    f_(k-1) (eps - log(p_x/q_x)), because after an output of loss l the rest is worth f_(k-1)(eps - l), whatever it was.
+    f_k is the profile of a pair (Zhu, Dong, Wang 2022, Proposition 9), so it composes with other losses. The module has
+    the proofs, also of the bounds by which it is computed.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dpverify.accounting.bounded_range import BoundedRangeLoss
+    >>> run = RunLoss(((BoundedRangeLoss(Fraction(1)), 2),))
+    >>> run.pure, bool(run.profile(np.array([2.0]))[0] < 1e-6)
+    (Fraction(2, 1), True)
+    """
 
     steps: Losses
 
@@ -187,7 +209,31 @@ class RunLoss(Loss):
 
 
 def chosen_as_runs(losses: Losses) -> Losses:
-    """The same losses, with runs in place of all steps of several pairs."""
+    """Replace all steps of several pairs of laws by runs.
+
+    Parameters
+    ----------
+    losses : tuple of (Loss, int)
+        Losses, and how many coordinates have each.
+
+    Returns
+    -------
+    tuple of (Loss, int)
+        The same losses, with a `RunLoss` in place of steps of which the pair is chosen on the way.
+
+    Notes
+    -----
+    Many steps are blocks: whatever is chosen in a block of m, its pair is dominated by that of the worst case of m
+    steps, and such pairs compose adaptively.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.bounded_range import BoundedRangeLoss
+    >>> ((run, blocks),) = chosen_as_runs(((BoundedRangeLoss(Fraction(1)), 400),))
+    >>> blocks, run.steps
+    (2, ((BoundedRangeLoss(eps=Fraction(1, 1)), 200),))
+    """
     chosen = tuple(part for part in losses if _most_steps(part[0]))
     if len(chosen) > 1 and _together(chosen):
         others = tuple(part for part in losses if part not in chosen)

@@ -32,7 +32,33 @@ MOST_RENYI = 2**13  # atoms of a Renyi divergence; more are gathered at some of 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """P against Q: atoms by decreasing loss, upper bounds both; and the mass at infinite loss."""
+    """An Order is P against Q as a list of atoms; `Order.of` makes it from atoms in any order.
+
+    Parameters
+    ----------
+    loss : array of float, shape (n,)
+        Upper bounds of the losses, decreasing.
+    p : array of float, shape (n,)
+        Upper bounds of the masses under P.
+    infinite : float
+        Mass at infinite loss.
+    slack : float
+        Masses are at most this share too large, or TINY.
+    symmetric : bool
+        Whether Q against P is the same pair.
+
+    Notes
+    -----
+    That is all that a bound needs: delta(eps) = infinite + sum of p (1 - e^(eps - l)) over the atoms with l > eps, and
+    each term grows with p and l.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order = Order.of(np.log([1 / 3, 3.0]), np.array([0.25, 0.75]))
+    >>> order.loss.round(4).tolist(), round(order.delta(0.0), 9)
+    ([1.0986, -1.0986], 0.5)
+    """
 
     loss: Array
     p: Array
@@ -103,7 +129,18 @@ Orders = dict[Direction, tuple[Order, ...]]
 
 
 class AtomicLoss(Loss):
-    """A loss whose pairs can be listed."""
+    """An AtomicLoss is a loss whose pairs of laws can be listed.
+
+    It is a base: a new family says `orders`, and `pure` where it is known.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.discrete_losses import ResponseLoss
+    >>> loss = ResponseLoss(Fraction(1))
+    >>> isinstance(loss, AtomicLoss), loss.chosen[0].loss.tolist()
+    (True, [1.0, -1.0])
+    """
 
     direction: Direction | None = None
 
@@ -154,14 +191,50 @@ def _orders(loss: AtomicLoss) -> Orders:
 
 
 def both_ways(order: Order) -> Orders:
-    """Symmetric noise: one order says all."""
+    """List the orders of symmetric noise, for which one order says all.
+
+    Parameters
+    ----------
+    order : Order
+        P against Q.
+
+    Returns
+    -------
+    dict of Direction to tuple of Order
+        The same order in both directions, marked as symmetric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.accounting.discrete_losses import Order
+    >>> found = both_ways(Order.of(np.log([3.0, 1 / 3]), np.array([0.75, 0.25])))
+    >>> all(order.symmetric for (order,) in found.values())
+    True
+    """
     order = replace(order, symmetric=True)
     return {Direction.UP: (order,), Direction.DOWN: (order,)}
 
 
 @dataclass(frozen=True)
 class ResponseLoss(AtomicLoss):
-    """Any eps-DP step, as randomised response of eps (Kairouz, Oh, Viswanath 2015, Theorem 2.5)."""
+    """A ResponseLoss is the loss of any eps-DP step, as randomised response of eps.
+
+    Parameters
+    ----------
+    eps : Fraction
+        What the step is proved to be.
+
+    Notes
+    -----
+    Every eps-DP step is dominated by it (Kairouz, Oh, Viswanath 2015, Theorem 2.5).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> ResponseLoss(Fraction(1)).profile(np.array([0.0])).round(4).tolist()  # (e - 1)/(e + 1)
+    [0.4621]
+    """
 
     eps: Fraction
 
@@ -179,7 +252,22 @@ class ResponseLoss(AtomicLoss):
 
 @dataclass(frozen=True)
 class KaryLoss(AtomicLoss):
-    """k-ary randomised response: two outputs with loss +-eps, k - 2 with loss 0."""
+    """A KaryLoss is the loss of k-ary randomised response: two outputs with loss +-eps, k - 2 with loss 0.
+
+    Parameters
+    ----------
+    eps : Fraction
+        Log ratio of the chances of the truth and of each other answer.
+    k : int
+        Number of answers.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> KaryLoss(Fraction(1), 4).profile(np.array([0.0])).round(4).tolist()  # (e - 1)/(e + 3)
+    [0.3005]
+    """
 
     eps: Fraction
     k: int
@@ -193,9 +281,31 @@ class KaryLoss(AtomicLoss):
 
 
 def response(eps: Fraction, k: int) -> Orders:
-    """Loss a with e^a/(e^a + k - 1), 0 with (k - 2)/(...), -a with 1/(...), a the next float above eps.
+    """List the orders of k-ary randomised response.
 
+    Parameters
+    ----------
+    eps : Fraction
+        Log ratio of the chances of the truth and of each other answer.
+    k : int
+        Number of answers.
+
+    Returns
+    -------
+    dict of Direction to tuple of Order
+        Loss a with e^a/(e^a + k - 1), 0 with (k - 2)/(...), -a with 1/(...), a the next float above eps.
+
+    Notes
+    -----
     A response of a can be turned into one of eps by answering at random more often. Masses err by 8u.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.ledger.events import Direction
+    >>> (order,) = response(Fraction(1), 2)[Direction.UP]
+    >>> order.loss.tolist(), order.symmetric
+    ([1.0, -1.0], True)
     """
     a = float_up(eps)
     small = math.exp(-a)
@@ -206,7 +316,23 @@ def response(eps: Fraction, k: int) -> Orders:
 
 @dataclass(frozen=True)
 class DirectedLoss(AtomicLoss):
-    """A loss whose two directions differ; without a direction the worse one is charged."""
+    """A DirectedLoss is a loss whose two directions differ; without a direction the worse one is charged.
+
+    It is a base: a new family says `orders`.
+
+    Parameters
+    ----------
+    direction : Direction, optional
+        UP or DOWN where it is stated. None: the worse one is charged.
+
+    Examples
+    --------
+    >>> from dpverify.accounting.discrete_losses import LawsLoss
+    >>> from dpverify.ledger.events import Direction
+    >>> loss = LawsLoss((((0.25, 0.75), (0.5, 0.5)),), direction=Direction.UP)
+    >>> isinstance(loss, DirectedLoss), loss.mirrored.direction is Direction.DOWN
+    (True, True)
+    """
 
     direction: Direction | None = field(default=None, kw_only=True)
 
@@ -217,7 +343,22 @@ class DirectedLoss(AtomicLoss):
 
 @dataclass(frozen=True)
 class LawsLoss(DirectedLoss):
-    """Laws that are written down, weights over their sums. UP is the first law against the second."""
+    """A LawsLoss is the loss of laws that are written down.
+
+    Parameters
+    ----------
+    pairs : tuple of two tuples of float
+        Probabilities of the outputs under the first law and under the second, taken over their sums; one entry for each
+        pair of laws. UP is the first law against the second.
+    direction : Direction, optional
+        UP or DOWN where it is stated. None: the worse one is charged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LawsLoss((((0.25, 0.75), (0.75, 0.25)),)).profile(np.array([0.0])).round(4).tolist()
+    [0.5]
+    """
 
     pairs: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
@@ -283,9 +424,38 @@ MANY = 300.0  # losses beyond it: see `response_mu`
 
 
 def mu_of(loss: Array, p: Array, least: Array, slack: float, *, symmetric: bool) -> float:
-    """An upper bound of mu: atoms by decreasing loss, none at infinity; p and `least` are bounds of their masses.
+    """Compute an upper bound on the parameter of Gaussian DP of a pair of laws that is listed as atoms.
 
-    `least` is at most `p`, and at least (1 - slack) p or 0.
+    Parameters
+    ----------
+    loss : array of float, shape (n,)
+        Upper bounds of the losses, decreasing, none infinite.
+    p : array of float, shape (n,)
+        Upper bounds of the masses.
+    least : array of float, shape (n,)
+        Lower bounds of them: at most `p`, and at least (1 - slack) p or 0.
+    slack : float
+        See `least`.
+    symmetric : bool
+        Whether Q against P is the same pair.
+
+    Returns
+    -------
+    float
+        mu, rounded up.
+
+    Notes
+    -----
+    mu is the largest Phi^-1(P_k) - Phi^-1(Q_k), P_k and Q_k the masses of the k largest losses: these are the vertices
+    of the trade-off curve, which is linear between them, and that of a Gaussian is convex. The rest of the proof, and
+    that for symmetric pairs, stands above this function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([0.75, 0.25])
+    >>> round(mu_of(np.log([3.0, 1 / 3]), p, p, 0.0, symmetric=True), 4)  # 2 Phi^-1(0.75)
+    1.349
     """
     error = slack + 1e-13 + 2 * len(p) * UNIT
     rest = np.cumsum(least[::-1])[::-1][1:] * (1 - error)
@@ -323,5 +493,25 @@ def _differences(rest: Array, above: Array, most: Array) -> Array:
 
 
 def response_mu(a: float) -> float:
-    """-2 Phi^-1(1/(1 + e^a)) for a > `MANY`, at most 1 % too much: Phi(-z) <= e^(-z^2/2)/2 for z >= 0."""
+    """Compute an upper bound on the parameter of Gaussian DP of randomised response of a large eps.
+
+    Parameters
+    ----------
+    a : float
+        eps, above `MANY`.
+
+    Returns
+    -------
+    float
+        -2 Phi^-1(1/(1 + e^a)), at most 1 % too much.
+
+    Notes
+    -----
+    Phi(-z) <= e^(-z^2/2)/2 for z >= 0.
+
+    Examples
+    --------
+    >>> round(response_mu(400.0), 2)
+    56.52
+    """
     return 2 * math.sqrt(2 * (a - math.log(2.0) + math.exp(-a))) * (1 + 16 * UNIT)

@@ -38,7 +38,30 @@ MOST_EXPONENT = 700.0
 
 @dataclass(frozen=True)
 class PairLoss(DirectedLoss):
-    """UP is p against q."""
+    """A PairLoss is the loss of a pair of laws on the line; UP is p against q.
+
+    Parameters
+    ----------
+    p : Law
+        The first law.
+    q : Law
+        The second law.
+    direction : Direction, optional
+        UP or DOWN where it is stated. None: the worse one is charged.
+
+    Notes
+    -----
+    The line is cut into some 10^5 cells. In each of them the log ratio is bounded, and the P-mass moves to the two ends
+    of that range of losses such that P- and Q-mass are kept (Lemma 1 of `loss_laws`). The module has the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.ledger.laws import Normal
+    >>> loss = PairLoss(Normal(1.0, 1.0), Normal(0.0, 1.0))
+    >>> loss.profile(np.array([1.0])).round(4).tolist()
+    [0.1269]
+    """
 
     p: Law
     q: Law
@@ -201,7 +224,29 @@ SLACK = 1e-8  # of masses: twice `SAFE` for two probabilities and twice for bein
 
 @dataclass(frozen=True)
 class ShuffledLoss(AtomicLoss):
-    """Reports of `users` users by eps0-DP randomisers, shuffled; one report replaced."""
+    """A ShuffledLoss is the loss of reports by local randomisers that are shuffled, where one report is replaced.
+
+    Parameters
+    ----------
+    eps : Fraction
+        eps0 of each randomiser.
+    users : int
+        How many users report.
+
+    Notes
+    -----
+    It is that of the clone pair of Feldman, McMillan, Talwar 2021 (the reduction that proves their Theorem 3.1), for
+    every eps0-DP local randomiser, chosen adaptively. What is charged for windows of the binomials stands above this
+    class.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> shuffled = ShuffledLoss(Fraction(1), 1000)
+    >>> shuffled.pure, bool(shuffled.profile(np.array([0.25]))[0] < 1e-3)
+    (Fraction(1, 1), True)
+    """
 
     eps: Fraction
     users: int

@@ -34,7 +34,30 @@ MOST_EXPONENT = 700.0  # e^700 is a float, e^710 is not
 
 
 class Cells(NamedTuple):
-    """P- and Q-masses of the cells (x_i, x_(i+1)] between consecutive edges, and of what lies outside."""
+    """A Cells holds the masses of a loss in the cells (x_i, x_(i+1)] between consecutive edges, and outside of them.
+
+    Parameters
+    ----------
+    p : array of float, shape (edges - 1,)
+        Mass of each cell under P.
+    q : array of float, shape (edges - 1,)
+        Mass of each cell under Q.
+    below : tuple of (float, float)
+        P- and Q-mass of L <= x_0; Q-mass that P lacks (loss -inf) is counted here.
+    above : tuple of (float, float)
+        P- and Q-mass of L > x_last; P-mass that Q lacks (loss +inf) is counted here.
+    lift : array of float, shape (edges - 1,), optional
+        E_P[1 - e^(x_i - L); cell] = p - q e^(x_i), where known up to `eta` of the loss; NaN where not.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dpverify.accounting.noise_losses import LaplaceLoss
+    >>> cells = LaplaceLoss(Fraction(1)).cells(np.array([-2.0, 0.0, 2.0]))
+    >>> round(float(cells.p[1]), 4), cells.above  # 1 - e^(-1/2)/2
+    (0.6967, (0.0, 0.0))
+    """
 
     p: Array
     q: Array
@@ -45,7 +68,29 @@ class Cells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """`masses[i]` at the loss `points[i]`, `infinite` at infinite loss; they need not sum to 1."""
+    """A GridLaw is a law of losses on finitely many points; its masses need not sum to 1.
+
+    Parameters
+    ----------
+    points : array of float, shape (n,)
+        Losses, increasing.
+    masses : array of float, shape (n,)
+        Mass at each of them.
+    infinite : float
+        Mass at infinite loss.
+
+    Notes
+    -----
+    Its profile is D(x) = infinite + sum_j m_j (1 - e^(x - x_j))^+. Lemma 1 of `loss_laws` says which changes of a law
+    do not lower its profile, whatever it is composed with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = GridLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]), 0.0)
+    >>> float(law.masses.sum())
+    1.0
+    """
 
     points: Array
     masses: Array
@@ -53,9 +98,36 @@ class GridLaw:
 
 
 def of_cells(points: Array, cells: Cells, eta: float) -> GridLaw:
-    """The law above one whose cells between the points are known up to the relative error `eta` each.
+    """Make the law on points above a loss of which the masses of cells are known.
 
-    What is below the first point goes there, what is above the last one is infinite.
+    Parameters
+    ----------
+    points : array of float, shape (n,)
+        Losses, increasing: the edges of the cells.
+    cells : Cells
+        The masses.
+    eta : float
+        Bound on the relative error of each of them.
+
+    Returns
+    -------
+    GridLaw
+        Above the loss. What is below the first point goes there, what is above the last one is infinite.
+
+    Notes
+    -----
+    Mass of a cell moves to its two ends with its P- and its Q-mass kept, Lemma 1 (a) of `loss_laws`. The share that
+    goes to the upper end is (1 - (q/p) e^x0)/(1 - e^-h), rounded up, h the width of the cell and x0 its lower end.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dpverify.accounting.noise_losses import LaplaceLoss
+    >>> loss, points = LaplaceLoss(Fraction(1)), np.linspace(-1.0, 1.0, 5)
+    >>> law = of_cells(points, loss.cells(points), loss.eta)
+    >>> round(float(law.masses.sum()), 9), law.infinite
+    (1.0, 0.0)
     """
     p = np.where(cells.p > 0, np.maximum(cells.p, TINY), 0.0)
     known = (cells.p >= TINY) & (cells.q >= TINY) & (np.abs(points[:-1]) <= MOST_EXPONENT)
@@ -77,7 +149,31 @@ def of_cells(points: Array, cells: Cells, eta: float) -> GridLaw:
 
 
 def of_atoms(points: Array, loss: Array, p: Array, infinite: float) -> GridLaw:
-    """The law above atoms of mass at most `p` at losses of at most `loss` (upper bounds both)."""
+    """Make the law on points above atoms.
+
+    Parameters
+    ----------
+    points : array of float, shape (n,)
+        Losses, increasing.
+    loss : array of float, shape (m,)
+        Upper bounds of the losses of the atoms.
+    p : array of float, shape (m,)
+        Upper bounds of their masses.
+    infinite : float
+        Mass at infinite loss.
+
+    Returns
+    -------
+    GridLaw
+        Above the atoms, by Lemma 1 of `loss_laws`. Those above the last point are infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = of_atoms(np.array([0.0, 1.0]), np.array([0.5]), np.array([1.0]), 0.0)
+    >>> law.masses.round(4).tolist()  # (1 - e^(-1/2))/(1 - e^-1) at the upper end
+    [0.3775, 0.6225]
+    """
     over = loss > points[-1]
     infinite += math.fsum(p[over])
     loss, p = np.maximum(loss[~over], points[0]), p[~over]
@@ -95,7 +191,27 @@ def of_atoms(points: Array, loss: Array, p: Array, infinite: float) -> GridLaw:
 
 
 def worst_of(laws: Sequence[GridLaw]) -> GridLaw:
-    """A law on the points that the given ones share whose profile is at least each of theirs, at every eps."""
+    """Make a law whose profile is at least that of each of some laws, at every eps.
+
+    Parameters
+    ----------
+    laws : sequence of GridLaw
+        Laws on the same points, at least one.
+
+    Returns
+    -------
+    GridLaw
+        On these points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.accounting.loss_laws import GridLaw
+    >>> points = np.array([0.0, 1.0])
+    >>> laws = [GridLaw(points, np.array(masses), 0.0) for masses in ([0.5, 0.5], [0.25, 0.75])]
+    >>> worst_of(laws).masses.round(6).tolist()
+    [0.25, 0.75]
+    """
     if len(laws) == 1:
         return laws[0]
     profiles = np.max([_profile(law) for law in laws], axis=0)
@@ -104,14 +220,38 @@ def worst_of(laws: Sequence[GridLaw]) -> GridLaw:
 
 
 def of_profile(points: Array, deltas: Array, infinite: float, whole: float = 1.0) -> GridLaw:
-    """A law whose profile is at least `deltas` at the points, `infinite` beyond them, and `whole` in all.
+    """Make a law whose profile is at least a given one.
 
-    So it is above every profile of which these are upper bounds: profiles are convex in e^eps, chords are above them.
+    Parameters
+    ----------
+    points : array of float, shape (n,)
+        Losses, increasing.
+    deltas : array of float, shape (n,)
+        Upper bounds of the profile at the points, non-increasing.
+    infinite : float
+        The profile beyond the points, which is the mass at infinite loss.
+    whole : float
+        All of the mass.
+
+    Returns
+    -------
+    GridLaw
+        Above every profile of which these are upper bounds: profiles are convex in e^eps, chords are above them.
+
+    Notes
+    -----
     With d_k = 1 - e^-(x_k - x_(k-1)) and W(k) = (D(x_(k-1)) - D(x_k))/d_k a profile is a sum of slopes,
     D(x_k) = infinite + sum of d_j W(j) over j > k, and the mass at x_k is W(k) - (1 - d_(k+1)) W(k+1). From the top,
     W(k) is the least number that leaves this mass >= 0 and brings D(x_(k-1)) up to the given one. Each rounding goes
     up, and D is carried rounded down, so that the next W makes up for it. Points between which D grows by less than
     1e-6 of itself, where slopes would be rounding errors, are passed over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = of_profile(np.array([0.0, 1.0]), np.array([-np.expm1(-1.0), 0.0]), 0.0)
+    >>> law.masses.round(6).tolist()  # all of it has loss 1
+    [0.0, 1.0]
     """
     infinite *= 1 + 1e-9  # so that rounding is no growth where only this is left
     at = _far_apart(deltas, infinite)
@@ -167,7 +307,22 @@ def _profile(law: GridLaw) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class GridProfile:
-    """delta on the grid k `step`, k = -N..N."""
+    """A GridProfile holds delta on an even grid of eps: k times `step`, k = -N..N.
+
+    Parameters
+    ----------
+    step : float
+        Distance of neighbouring eps.
+    deltas : array of float, shape (2 N + 1,)
+        delta at each of them, an upper bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = GridProfile(0.5, np.array([0.8, 0.5, 0.1]))
+    >>> found.at(np.array([0.0, 7.0])).round(9).tolist(), found.beyond(0.2)
+    ([0.5, 0.1], 0.5)
+    """
 
     step: float
     deltas: Array
@@ -224,7 +379,25 @@ _PROBES = 2.0 ** np.arange(-60.0, 24.0, 0.25)
 
 
 class Loss(ABC):
-    """Base of all losses: a new family says `profile` and `cells`, and whatever of the rest it knows better."""
+    """A Loss says what one noised coordinate costs: a pair of laws (P, Q) that dominates it, as a law of L = log dP/dQ.
+
+    It is the base of all losses: a new family says `profile` and `cells`, and whatever of the rest it knows better.
+    Losses are frozen and hashable, so that compositions can be cached.
+
+    Notes
+    -----
+    Dominating pairs compose under adaptivity (Zhu, Dong, Wang 2022, Theorem 10 and Proposition 9): what is computed
+    from them is an upper bound, whatever the directions in which coordinates without a stated one move.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> from dpverify.accounting.noise_losses import LaplaceLoss
+    >>> loss = LaplaceLoss(Fraction(1))
+    >>> isinstance(loss, Loss), loss.pure, loss.profile(np.array([0.0])).round(4).tolist()  # 1 - e^(-1/2)
+    (True, Fraction(1, 1), [0.3935])
+    """
 
     @property
     def eta(self) -> float:
@@ -302,7 +475,18 @@ class Loss(ABC):
 
 
 class ConvertedLoss(Loss):
-    """Base of what is known by Renyi divergences alone: there is no law, and `delta` converts them."""
+    """A ConvertedLoss is known by its Renyi divergences alone: there is no law, and `delta` converts them.
+
+    It is a base: a new family says `delta` and `renyi`.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.noise_losses import ConcentratedLoss
+    >>> loss = ConcentratedLoss(Fraction(1, 2))
+    >>> isinstance(loss, ConvertedLoss), 0.1269 < loss.delta(1.0) < 1  # a Gaussian of this rho has 0.1269
+    (True, True)
+    """
 
     @abstractmethod
     def delta(self, eps: float) -> float:
@@ -324,10 +508,36 @@ Losses = tuple[tuple[Loss, int], ...]  # (loss, how many coordinates have it), i
 
 
 def renyi_of(masses: Array, losses: Array, alpha: float, slack: float) -> float:
-    """log(E[e^((alpha - 1) L)])/(alpha - 1), rounded up, of upper bounds of losses and of masses that sum to 1.
+    """Compute an upper bound on the Renyi divergence of a law of losses.
 
-    Masses are at most the share `slack` too large. Small exponents: log1p of the mean of expm1, whose positive terms
-    take the masses and whose negative ones take them less the slack; no digits are lost where alpha is near 1.
+    Parameters
+    ----------
+    masses : array of float, shape (n,)
+        Upper bounds of masses that sum to 1.
+    losses : array of float, shape (n,)
+        Upper bounds of the losses.
+    alpha : float
+        The order, 1 < alpha < inf.
+    slack : float
+        Masses are at most this share too large.
+
+    Returns
+    -------
+    float
+        log(E[e^((alpha - 1) L)])/(alpha - 1), rounded up.
+
+    Notes
+    -----
+    Small exponents: log1p of the mean of expm1, whose positive terms take the masses and whose negative ones take them
+    less the slack; no digits are lost where alpha is near 1.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> found = renyi_of(np.array([0.75, 0.25]), np.log([3.0, 1 / 3]), 2.0, 0.0)
+    >>> round(found - math.log(7 / 3), 12)
+    0.0
     """
     losses, masses = losses[masses > 0], masses[masses > 0]
     if not len(losses):
@@ -347,12 +557,36 @@ def renyi_of(masses: Array, losses: Array, alpha: float, slack: float) -> float:
 
 
 def renyi_of_symmetric(masses: Array, losses: Array, alpha: float) -> float:
-    """The same where Q against P is the same pair, from upper bounds of losses and masses: nothing cancels.
+    """Compute an upper bound on the Renyi divergence of a pair of laws that is the same as Q against P.
 
+    Parameters
+    ----------
+    masses : array of float, shape (n,)
+        Upper bounds of the masses.
+    losses : array of float, shape (n,)
+        Upper bounds of the losses.
+    alpha : float
+        The order, 1 < alpha < inf.
+
+    Returns
+    -------
+    float
+        log(E[e^((alpha - 1) L)])/(alpha - 1), rounded up; nothing cancels in it.
+
+    Notes
+    -----
     The outputs of loss l > 0 have mirror images of mass p e^-l at -l. With c = alpha - 1 and v = e^-l, E[e^(cL)] - 1 is
     the sum over l > 0 of p f(v), f(v) = (e^(cl) - 1) + e^-l (e^(-cl) - 1) = (e^(cl) - 1)(1 - e^(-alpha l)) = v^-c - v -
     1 + v^alpha: convex, non-increasing, and 0 with its derivative at v = 1. Set to 0 beyond, it stays so, hence laws
     above this one (`loss_laws`, Lemma 1) have a larger sum. Terms err by 16u, exponents by 3u of themselves.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> found = renyi_of_symmetric(np.array([0.75, 0.25]), np.log([3.0, 1 / 3]), 2.0)
+    >>> round(found - math.log(7 / 3), 12)
+    0.0
     """
     used = (losses > 0) & (masses > 0)
     losses, masses = losses[used], masses[used]

@@ -76,12 +76,37 @@ LEAST_RATE = Fraction(1, 2**50)  # of a sample
 
 @lru_cache(maxsize=1024)
 def alternatives(ledger: Ledger, relation: Relation) -> tuple[Losses, ...]:
-    """The compositions that a changed user may meet: one for each choice of a branch in every `OneOf`.
+    """List the compositions that a changed user may meet: one for each choice of a branch in every `OneOf`.
 
-    Each comes with its mirror image, where the two datasets change places. Where users are sampled, the first of the
-    two datasets, in the order in which the ledger states its directions, has the user or lacks it, the same for the
-    whole ledger: both are listed. Equal ones are listed once, all Gaussians of a composition are one Gaussian, and the
-    order of events is forgotten. AccountingError when more than 256 choices are left.
+    Parameters
+    ----------
+    ledger : Ledger
+        What was done.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    tuple of tuple of (Loss, int)
+        Each comes with its mirror image, where the two datasets change places. Equal ones are listed once, all
+        Gaussians of a composition are one Gaussian, and the order of events is forgotten.
+
+    Raises
+    ------
+    AccountingError
+        When more than 256 choices are left, and for a ledger that states no sensitivity under the relation.
+
+    Notes
+    -----
+    Where users are sampled, the first of the two datasets, in the order in which the ledger states its directions, has
+    the user or lacks it, the same for the whole ledger: both are listed.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import gaussian
+    >>> alternatives(gaussian(sigma=2.0, sensitivity=1.0) * 4, Relation.REPLACE_ONE)
+    (((GaussianLoss(square=Fraction(1, 1)), 1),),)
     """
     choices = _choices(ledger, relation) | _choices(ledger, relation, added=True)
     return tuple(sorted({each for choice in choices for each in (choice, _mirrored(choice))}, key=repr))
@@ -217,7 +242,32 @@ def _gathered(losses: "list[tuple[Loss, int]] | Losses") -> Losses:
 
 
 def event_losses(event: Event, relation: Relation) -> list[tuple[Loss, int]]:
-    """Losses of one event that is not a `OneOf`; nothing for coordinates that do not move."""
+    """List the losses of one event that is not a `OneOf`.
+
+    Parameters
+    ----------
+    event : Event
+        The event.
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    list of (Loss, int)
+        Losses, and how many coordinates have each; nothing for coordinates that do not move.
+
+    Raises
+    ------
+    AccountingError
+        For an event that states no sensitivity under the relation.
+
+    Examples
+    --------
+    >>> from dpverify import Relation
+    >>> from dpverify.ledger import LaplaceNoise, Sensitivity
+    >>> event_losses(LaplaceNoise(scale=2.0, sensitivity=Sensitivity(replace=1)), Relation.REPLACE_ONE)
+    [(LaplaceLoss(eps=Fraction(1, 2)), 1)]
+    """
     return [(loss, count) for loss, count in _losses(event, relation) if count]
 
 

@@ -30,9 +30,24 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 @dataclass(frozen=True)
 class LaplaceLoss(Loss):
-    """Lap(b) moved by a b: under P the loss is a with 1/2, -a with e^-a/2, density e^((l-a)/2)/4 between.
+    """A LaplaceLoss is the loss of Laplace noise of scale b that is moved by a b.
 
-    delta(x) = 1 - e^((x-a)/2) for |x| <= a and (1 - e^x)^+ outside.
+    Parameters
+    ----------
+    eps : Fraction
+        a, how far it is moved over its scale.
+
+    Notes
+    -----
+    Under P the loss is a with 1/2, -a with e^-a/2, density e^((l-a)/2)/4 between. delta(x) = 1 - e^((x-a)/2) for |x| <=
+    a and (1 - e^x)^+ outside.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> LaplaceLoss(Fraction(1)).profile(np.array([0.0, 1.0])).round(4).tolist()
+    [0.3935, 0.0]
     """
 
     eps: Fraction
@@ -118,7 +133,25 @@ class LaplaceLoss(Loss):
 
 @dataclass(frozen=True)
 class GaussianLoss(Loss):
-    """N(0,1) against N(mu,1); `square` = mu^2. Any number of Gaussians is one Gaussian (Dong, Roth, Su 2022)."""
+    """A GaussianLoss is the loss of N(0,1) against N(mu,1).
+
+    Parameters
+    ----------
+    square : Fraction
+        mu^2, with mu how far the noise is moved over its standard deviation.
+
+    Notes
+    -----
+    Any number of Gaussians is one Gaussian, whose mu^2 is the sum of theirs (Dong, Roth, Su 2022).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> loss = GaussianLoss(Fraction(1))
+    >>> loss.rho, loss.mu, loss.profile(np.array([1.0])).round(4).tolist()
+    (Fraction(1, 2), 1.0, [0.1269])
+    """
 
     square: Fraction
 
@@ -165,9 +198,29 @@ class GaussianLoss(Loss):
 
 
 def normal_cells(z: Array, width: Array, mu: float = 0.0) -> tuple[Array, Array]:
-    """Phi(z_(i+1)) - Phi(z_i), from the side of the smaller tail, and the integral of (1 - e^(-mu (z - z_i))) phi(z).
+    """Compute what a standard normal law has between consecutive points.
 
-    `width` are the exact widths; the second is NaN for wide cells.
+    Parameters
+    ----------
+    z : array of float, shape (n + 1,)
+        The points, increasing.
+    width : array of float, shape (n,)
+        Their exact distances.
+    mu : float
+        Of the second result.
+
+    Returns
+    -------
+    tuple of two arrays of float, shape (n,)
+        Phi(z_(i+1)) - Phi(z_i), from the side of the smaller tail, and the integral of (1 - e^(-mu (z - z_i))) phi(z);
+        the second is NaN for wide cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> masses, _ = normal_cells(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 1.0]))
+    >>> masses.round(4).tolist()
+    [0.3413, 0.3413]
     """
     left, right = z[:-1], z[1:]
     flip = left + right > 0
@@ -190,7 +243,14 @@ def _twice_normal_quantile(x: float) -> float:
 
 @dataclass(frozen=True)
 class RevealedLoss(Loss):
-    """Released without noise: delta = 1."""
+    """A RevealedLoss is the loss of what is released without noise: delta is 1 at every eps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RevealedLoss().profile(np.array([0.0, 5.0])).tolist()
+    [1.0, 1.0]
+    """
 
     def profile(self, eps: Array) -> Array:
         return np.ones_like(eps)
@@ -223,7 +283,25 @@ _LONG = float(np.finfo(np.longdouble).eps)  # twice the unit roundoff of the wid
 
 @dataclass(frozen=True)
 class DiscreteLaplaceLoss(AtomicLoss):
-    """Pr[k] ~ exp(-|k|/b) moved by s = `shift`: losses (s - 2x)/b for x = 0..s, `pure` = s/b."""
+    """A DiscreteLaplaceLoss is the loss of noise on integers with Pr[k] ~ exp(-|k|/b).
+
+    Parameters
+    ----------
+    scale : Fraction
+        b.
+    shift : int
+        s, by how much it is moved.
+
+    Notes
+    -----
+    The losses are (s - 2x)/b for x = 0..s, so `pure` is s/b.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> DiscreteLaplaceLoss(Fraction(2), 1).pure
+    Fraction(1, 2)
+    """
 
     scale: Fraction
     shift: int
@@ -292,10 +370,26 @@ def _in_blocks(ends: Array, p: Array, m: int, gap: float, skew: Array) -> tuple[
 
 @dataclass(frozen=True)
 class DiscreteGaussianLoss(AtomicLoss):
-    """Pr[k] ~ exp(-k^2/(2 sigma^2)) moved by s: losses (s^2 - 2 s x)/(2 sigma^2).
+    """A DiscreteGaussianLoss is the loss of noise on integers with Pr[k] ~ exp(-k^2/(2 sigma^2)).
 
-    rho = s^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4). The mass beyond 12 sigma is below `OUTSIDE`: sums
-    over |k| > 12 sigma are at most the integral, the normaliser is at least sigma sqrt(2 pi) (Poisson summation).
+    Parameters
+    ----------
+    sigma : Fraction
+        The parameter of the noise.
+    shift : int
+        s, by how much it is moved.
+
+    Notes
+    -----
+    The losses are (s^2 - 2 s x)/(2 sigma^2). rho = s^2/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4). The mass
+    beyond 12 sigma is below `OUTSIDE`: sums over |k| > 12 sigma are at most the integral, the normaliser is at least
+    sigma sqrt(2 pi) (Poisson summation).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> DiscreteGaussianLoss(Fraction(2), 1).rho
+    Fraction(1, 8)
     """
 
     sigma: Fraction
@@ -359,9 +453,31 @@ class DiscreteGaussianLoss(AtomicLoss):
 
 @dataclass(frozen=True)
 class BinomialLoss(DirectedLoss):
-    """Bin(n, c) moved by s. Not symmetric unless c = 1/2, and s outputs of each law are impossible under the other.
+    """A BinomialLoss is the loss of binomial noise Bin(n, c).
 
-    Of more than `MOST_FLIPS` bits the others are noise that is added afterwards.
+    Parameters
+    ----------
+    trials : int
+        n, the number of bits.
+    probability : Fraction
+        c, the chance of each bit.
+    shift : int
+        s, by how much it is moved.
+    direction : Direction, optional
+        UP or DOWN where it is stated. None: the worse one is charged.
+
+    Notes
+    -----
+    It is not symmetric unless c = 1/2, and s outputs of each law are impossible under the other. Of more than
+    `MOST_FLIPS` bits the others are noise that is added afterwards.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> import numpy as np
+    >>> loss = BinomialLoss(2, Fraction(1, 2), 1)  # (1, 2, 1)/4 against itself one further
+    >>> loss.profile(np.array([0.0])).round(4).tolist()
+    [0.5]
     """
 
     trials: int
@@ -426,7 +542,21 @@ class BinomialLoss(DirectedLoss):
 
 @dataclass(frozen=True)
 class ConcentratedLoss(ConvertedLoss):
-    """D_alpha <= rho alpha for every order; composed with others through its Renyi divergences alone."""
+    """A ConcentratedLoss is the loss of what is known as rho-zCDP alone.
+
+    It is composed with others through its Renyi divergences.
+
+    Parameters
+    ----------
+    rho_claimed : Fraction
+        rho: D_alpha <= rho alpha for every order.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> ConcentratedLoss(Fraction(1, 8)).renyi(4.0)
+    0.5
+    """
 
     rho_claimed: Fraction
 

@@ -32,7 +32,29 @@ LEAST = 1e-300  # a parameter of what moves at all: smaller floats have fewer di
 
 @lru_cache(maxsize=256)
 def rho_of(losses: Losses) -> Exact:
-    """zCDP parameter, rounded up: a fraction where all of it is exact; inf where none is known."""
+    """Compute an upper bound on the zCDP parameter of a composition.
+
+    Parameters
+    ----------
+    losses : tuple of (Loss, int)
+        Losses, and how many coordinates have each.
+
+    Returns
+    -------
+    Fraction or float
+        rho, rounded up: a fraction, exact where all losses are Gaussian; inf where none is known.
+
+    Notes
+    -----
+    The module has the proof of the bound on the supremum over all orders.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.noise_losses import GaussianLoss
+    >>> rho_of(((GaussianLoss(Fraction(1, 4)), 2),))
+    Fraction(1, 4)
+    """
     simple, exact, rest = Fraction(0), Fraction(0), []
     for loss, count in losses:
         known = _known_rho(loss)
@@ -59,9 +81,31 @@ def _worth_a_search(loss: Loss) -> bool:
 
 
 def renyi_of_loss(loss: Loss, alpha: float) -> float:
-    """Its D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`.
+    """Compute an upper bound on the Renyi divergence of one loss.
 
-    And at most alpha `pure`^2/2 (Bun, Steinke 2016, Proposition 3.3), which is close where `pure` is tiny.
+    Parameters
+    ----------
+    loss : Loss
+        What one coordinate costs.
+    alpha : float
+        The order, 1 < alpha < inf.
+
+    Returns
+    -------
+    float
+        D_alpha, rounded up: that of randomised response of the same `pure` where less is known; at least `LEAST`, and 0
+        for what costs nothing.
+
+    Notes
+    -----
+    It is at most alpha `pure`^2/2 (Bun, Steinke 2016, Proposition 3.3), which is close where `pure` is tiny.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.noise_losses import GaussianLoss
+    >>> renyi_of_loss(GaussianLoss(Fraction(1, 4)), 2.0)
+    0.25
     """
     if loss.pure == 0:
         return 0.0
@@ -72,7 +116,26 @@ def renyi_of_loss(loss: Loss, alpha: float) -> float:
 
 
 def mu_of_loss(loss: Loss) -> float:
-    """Its GDP parameter, likewise."""
+    """Compute an upper bound on the parameter of Gaussian DP of one loss.
+
+    Parameters
+    ----------
+    loss : Loss
+        What one coordinate costs.
+
+    Returns
+    -------
+    float
+        mu, rounded up: that of randomised response of the same `pure` where less is known; inf where none is, and 0 for
+        what costs nothing.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.noise_losses import GaussianLoss
+    >>> mu_of_loss(GaussianLoss(Fraction(1, 4)))
+    0.5
+    """
     if loss.pure == 0:
         return 0.0
     if isinstance(loss.pure, Fraction):
@@ -139,7 +202,29 @@ class _Interval:
 
 
 def mu_square_of(losses: Losses) -> Exact:
-    """Square of the GDP parameter, a fraction that is not below it; inf where none is known."""
+    """Compute an upper bound on the squared parameter of Gaussian DP of a composition.
+
+    Parameters
+    ----------
+    losses : tuple of (Loss, int)
+        Losses, and how many coordinates have each.
+
+    Returns
+    -------
+    Fraction or float
+        mu^2, a fraction that is not below it; inf where none is known.
+
+    Notes
+    -----
+    Squares of the parameters of steps add up (Dong, Roth, Su 2022, Corollary 2).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dpverify.accounting.noise_losses import GaussianLoss
+    >>> mu_square_of(((GaussianLoss(Fraction(1, 4)), 8),))
+    Fraction(2, 1)
+    """
     total = Fraction(0)
     for loss, count in losses:
         if isinstance(loss, GaussianLoss):

@@ -54,7 +54,25 @@ FAR = 60.0  # frequencies are left out where all of them together cost e^-60 of 
 
 @dataclass(frozen=True, eq=False)
 class LatticeLosses:
-    """`count` coordinates with `masses` at the losses (first + j stride) h, j = 0, 1, ..."""
+    """A LatticeLosses holds coordinates of one law, with losses on a lattice.
+
+    Parameters
+    ----------
+    first : int
+        The lowest loss, in steps h.
+    stride : int
+        Distance of neighbouring losses, in steps.
+    masses : array of float, shape (n,)
+        Masses at the losses (first + j stride) h, j = 0, 1, ...
+    count : int
+        How many coordinates have them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LatticeLosses(first=-4, stride=8, masses=np.array([0.25, 0.75]), count=10).masses.tolist()
+    [0.25, 0.75]
+    """
 
     first: int
     stride: int
@@ -63,9 +81,35 @@ class LatticeLosses:
 
 
 class TrapezoidSum:
-    """S(m) for all m, at one tilt; the frequencies are evaluated once.
+    """A TrapezoidSum bounds delta of a composition of lattice losses at all points of the lattice, with one tilt.
 
+    `at(m)` is above D(m h), D the profile of the finite part of the composed law. The frequencies are evaluated once.
     `done` is False where that is too much work: nothing was summed.
+
+    Parameters
+    ----------
+    units : sequence of LatticeLosses
+        The coordinates.
+    step : float
+        h, the step of the lattice.
+    tilt : float
+        t > 0. It matters for tightness alone.
+    period : int
+        N, the number of frequencies. It matters for tightness alone.
+
+    Notes
+    -----
+    By Theorem 2 of the module the sum is that of e^(t r N h) D((m + rN) h) over all integers r, so it is at least D(m
+    h); Theorem 3 bounds what its arithmetic adds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify.accounting.trapezoid import LatticeLosses
+    >>> unit = LatticeLosses(first=-1, stride=2, masses=np.array([0.25, 0.75]), count=1)  # response of log(3)
+    >>> sums = TrapezoidSum([unit], step=np.log(3.0), tilt=2.0, period=64)
+    >>> sums.done, round(sums.at(0), 9)
+    (True, 0.5)
     """
 
     def __init__(self, units: Sequence[LatticeLosses], *, step: float, tilt: float, period: int) -> None:

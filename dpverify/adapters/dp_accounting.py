@@ -33,9 +33,36 @@ WHAT = "dp-accounting event"
 
 
 def ledger_of(event: Any) -> Ledger:
-    """The ledger of a composition of events; each states what moves under add/remove and under replace-one.
+    """Make the ledger of an event of dp-accounting, or of a composition of them.
 
-    Raises UsageError for an event that this module does not know, ParameterError for numbers that are no noise.
+    Each event states what moves under add/remove and under replace-one: for noise on a sum of vectors of norm at most C
+    that is C and 2 C.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+        The event.
+
+    Returns
+    -------
+    Ledger
+        What was done, for `account` and `audit`.
+
+    Raises
+    ------
+    UsageError
+        For an event that this module does not know, and where dp-accounting is not installed.
+    ParameterError
+        For numbers that are no noise, such as a negative noise multiplier.
+
+    Examples
+    --------
+    >>> from dp_accounting import dp_event
+    >>> from dpverify import account, Relation
+    >>> from dpverify.adapters.dp_accounting import ledger_of
+    >>> ledger = ledger_of(dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(4.0), 3))
+    >>> account(ledger, relation=Relation.ADD_OR_REMOVE_ONE), account(ledger, relation=Relation.REPLACE_ONE)
+    (0.75, 1.5)
     """
     dp = needed("dp_accounting.dp_event", "dp-accounting")
     match event:

@@ -21,7 +21,31 @@ from dpverify.errors import UsageError
 
 
 def needed(module: str, package: str) -> ModuleType:
-    """The module; UsageError that says what to install."""
+    """Import a module of a package that may not be installed.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of the module.
+    package : str
+        Name under which pip installs it.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be imported; the message says what to install.
+
+    Examples
+    --------
+    >>> from dpverify.adapters.functions import needed
+    >>> needed("numpy.linalg", "numpy").__name__
+    'numpy.linalg'
+    """
     try:
         return import_module(module)
     except ImportError as error:
@@ -36,7 +60,27 @@ UNSEEDED = "the releases come from a source that cannot be seeded: another run g
 
 @dataclass(frozen=True)
 class Unseeded:
-    """`function(data)` with a source of randomness of its own; one call a trial, and no replay."""
+    """An Unseeded makes a target of a function of the data alone, which has a source of randomness of its own.
+
+    One call is one trial, and trials cannot be replayed: the records say so.
+
+    Parameters
+    ----------
+    function : callable
+        `function(data)` returns one release, an array or a number of the same shape each time.
+    notes : tuple of str
+        Are added to the notes of its records.
+
+    Examples
+    --------
+    >>> import secrets
+    >>> import numpy as np
+    >>> from dpverify.adapters.functions import Unseeded
+    >>> def response(data):
+    ...     return data[0] if secrets.randbelow(4) else 1 - data[0]
+    >>> Unseeded(response).release([1], rng=np.random.default_rng(1), size=8).shape
+    (8,)
+    """
 
     function: Callable[[Any], Any]
     notes: tuple[str, ...] = (UNSEEDED,)

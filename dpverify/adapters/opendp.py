@@ -23,11 +23,36 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Batched:
-    """A measurement on a vector domain that adds independent noise to each coordinate.
+    """A Batched releases an OpenDP measurement on a vector domain many times in one call.
 
-    `size` releases on data of v numbers are one release on a vector of size * v numbers. That is the same law
-    exactly where the noise of each coordinate is independent of the others and of the length, as it is for
-    Laplace, Gaussian and geometric noise. It is not for anything that sorts, truncates by rank, or sums.
+    The measurement must add independent noise to each coordinate. `size` releases on data of v numbers are one release
+    on a vector of size * v numbers.
+
+    Parameters
+    ----------
+    measurement : opendp.Measurement
+        A measurement on vectors, such as that of `make_laplace` on a vector domain.
+    name : str
+        Name of the target in reports.
+    notes : tuple of str
+        Are added to the notes of its records. By default they say that the releases cannot be replayed.
+
+    Notes
+    -----
+    One release on the long vector has the law of `size` releases exactly where the noise of each coordinate is
+    independent of the others and of the length, as it is for Laplace, Gaussian and geometric noise. It has not for
+    anything that sorts, truncates by rank, or sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import opendp.prelude as dp
+    >>> from dpverify.adapters.opendp import Batched
+    >>> dp.enable_features("contrib")
+    >>> space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    >>> target = Batched(dp.m.make_laplace(*space, scale=1.0))
+    >>> target.release([3, 5], rng=np.random.default_rng(1), size=4).shape
+    (4, 2)
     """
 
     measurement: Any
@@ -46,7 +71,27 @@ class Batched:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Any measurement whose releases are numbers, strings, or lists of equal length; one call a trial."""
+    """A OneByOne releases any OpenDP measurement, by one call for each trial.
+
+    Parameters
+    ----------
+    measurement : opendp.Measurement
+        Its releases are numbers, strings, or lists of equal length.
+    name : str
+        Name of the target in reports.
+    notes : tuple of str
+        Are added to the notes of its records. By default they say that the releases cannot be replayed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import opendp.prelude as dp
+    >>> from dpverify.adapters.opendp import OneByOne
+    >>> dp.enable_features("contrib")
+    >>> target = OneByOne(dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0))
+    >>> target.release(3, rng=np.random.default_rng(1), size=4).shape
+    (4,)
+    """
 
     measurement: Any
     name: str = "opendp"
@@ -59,9 +104,35 @@ class OneByOne:
 
 
 def claim_of(measurement: Any, d_in: Any, **carried: Any) -> Claim:
-    """What OpenDP says about inputs at distance `d_in`: its privacy map as a claim.
+    """Read the claim that OpenDP makes about a measurement: its privacy map at one input distance.
 
-    `carried` is handed on (relation, view, source). UsageError for a measure that is none of the three.
+    Parameters
+    ----------
+    measurement : opendp.Measurement
+        A measurement of pure DP, approximate DP or zCDP.
+    d_in : number
+        How far the inputs of neighbours are apart, in the measurement's own input metric.
+    **carried : fields of `Claim`
+        Are handed on: relation, view, source and so on.
+
+    Returns
+    -------
+    PureDP, ApproxDP or ZCDP
+        The claim.
+
+    Raises
+    ------
+    UsageError
+        For a measure that is none of the three, and where OpenDP is not installed.
+
+    Examples
+    --------
+    >>> import opendp.prelude as dp
+    >>> from dpverify.adapters.opendp import claim_of
+    >>> dp.enable_features("contrib")
+    >>> measurement = dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=2.0)
+    >>> str(claim_of(measurement, 1))
+    'pure:0.5'
     """
     dp = needed("opendp.prelude", "opendp")
     measure, d_out = measurement.output_measure, measurement.map(d_in)

@@ -144,36 +144,150 @@ class Rung:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
-    """Result of `dpverify.audit`.
+    """An AuditRecord holds the result of one audit: everything needed to read it, to judge it and to run it again.
 
-    eps_lower       certified lower bound on eps at `delta`: holds with probability >= 1 - significance
-    eps_upper       what the ledger proves at `delta`; None without a ledger
-    accounted       True where the ledger proves the claim, False where it does not, None without a ledger
-    number_lower    the certified lower bound in the claim's own unit (`notion`: eps, rho, mu or factor)
-    detectable      the most favourable violation, in the claim's own unit: the smallest true number that this run
-                    refutes with probability `power` *if* the mechanism attains its curve on the guessed mass; inf
-                    when none. Real violations of that size may well be missed: `ladder` is measured
-    detectable_basis   what `detectable` is about, in words; `detectable_eps` is the eps that it means at `delta`
-    ladder          how often violations of known kinds were refuted, measured (`auditing.ladder`)
-    number_upper    the ledger's bound in the claim's own unit; None without a ledger
-    trials          all trials with a part in the evidence; `selection_trials` of them (or, with the exact
-                    score, on top of them) chose the event and certify nothing
-    log10_p_value   decimal logarithm of the p-value, from above, also where the p-value is below all doubles
-    p_value         of the claim, all pairs of the subject together; at any time of stopping if sequential
-    e_value         sequential: mean wealth of the pairs at the moment of stopping, at most 1 on average if the
-                    claim holds; None otherwise
-    refuted_by      the family procedure that refutes the claim although its own bound does not (`suite.result`)
-    failed_trials   {"first": {name: count}, "second": {name: count}}: certifying trials on each dataset that ended in
-                    an exception, or in a failure that the target returned
-    tape            what the code shows (`auditing.tape_record`): the ledger that it adds, what it does not conform to.
-                    None where nobody looked
-    working         what the bound was computed from (`evidence.tally`); None where no bound was
-    charged         the ledger's events as numbers (`ledger.description`); None where some are more than noise
-    audited         (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do:
-                    eps_lower and number_lower are the tape's then, at significance 0. None otherwise
-    invalid         why no bound may be computed from the trials (verdict INVALID); empty otherwise. The bounds are
-                    those that hold without trials then, and no trial has a part in the evidence
-    seconds         wall time: what alone differs between two runs with the same seed
+    `audit` and suites make it. `status` is the answer in one word. Where the notion is zCDP, "the
+    claim's own unit" is rho, for Gaussian DP it is mu, for a curve it is the factor on it, else it is eps.
+
+    Parameters
+    ----------
+    subject : str
+        Name of the target, or `stem/name` in a suite.
+    claim : str
+        The claim in short form, such as "pure:1".
+    notion : {"pure", "approx", "zcdp", "gdp", "rdp", "tradeoff"}
+        Kind of the claim.
+    claimed : float
+        The claimed number in the claim's own unit.
+    claimed_eps : float
+        The eps that the claim implies at `delta`.
+    delta : float
+        At which eps is meant, in [0, 1).
+    relation : {"replace-one", "add-or-remove-one"}
+        Which datasets are neighbours.
+    unit : {"record", "user", "trajectory"}
+        Whose data is protected.
+    view : {"central", "joint", "local", "shuffle"}
+        What the adversary sees.
+    assumptions : tuple of str
+        What the claim rests on, in the words of its author.
+    source : str
+        Where the claim comes from.
+    pair : str
+        Name of the pair of datasets.
+    pair_verified : bool
+        Whether the datasets were compared and are neighbours; False where the caller's word was taken.
+    verdict : Verdict
+        What the trials say, or the code itself where it refutes the claim.
+    accounted : bool or None
+        True where the ledger proves the claim, False where it does not, None without a ledger.
+    eps_lower : float
+        Certified lower bound on eps at `delta`: holds with probability >= 1 - `significance`.
+    eps_upper : float or None
+        What the ledger proves at `delta`; None without a ledger.
+    number_lower : float
+        The certified lower bound in the claim's own unit.
+    number_upper : float or None
+        The ledger's bound in the claim's own unit; None without a ledger.
+    trials : int
+        All trials with a part in the evidence.
+    selection_trials : int
+        How many of them (or, with the exact score, on top of them) chose the event; they certify nothing.
+    significance : float
+        Probability with which the lower bound may be above the truth, in (0, 1).
+    power : float
+        Probability with which a violation of size `detectable` is refuted.
+    detectable : float
+        The most favourable violation, in the claim's own unit: the smallest true number that this run refutes with
+        probability `power` *if* the mechanism attains its curve on the guessed mass; inf when none. Real violations of
+        that size may well be missed: `ladder` is measured.
+    detectable_basis : str
+        What `detectable` is about, in words.
+    detectable_eps : float
+        The eps that `detectable` means at `delta`.
+    seed : int
+        Equal seeds give equal records, but for `seconds`.
+    score : str
+        What the attack looked at, see `audit`.
+    test : str
+        Name of the test that gave the bound.
+    right, wrong : int
+        Guesses of the attack that were right and wrong, on the event that decided; of all trials if sequential.
+    one_sided : bool
+        Whether the attack only ever guesses one of the two datasets.
+    witness : str
+        The event that tells the datasets apart, in words.
+    ledger : tuple of tuple of str
+        Rows of the ledger as `ledger.description.COLUMNS`; empty without one.
+    curve : tuple of (float, float)
+        Shares of wrong and of right guesses beyond every cut; estimates, for plots.
+    course : tuple of (int, float)
+        (trials, eps_lower) at prefixes; one look only is a certificate.
+    number_course : tuple of (int, float)
+        The same in the unit of a claim that is not about eps.
+    notes : tuple of str
+        What a reader has to know beside the numbers.
+    sequential : bool
+        Whether bound and verdict hold at any time of stopping.
+    budget : int
+        The trials that were asked for; a sequential audit may stop before.
+    p_value : float or None
+        Of the claim, all pairs of the subject together; at any time of stopping if sequential.
+    log10_p_value : float or None
+        Decimal logarithm of the p-value, from above, also where the p-value is below all doubles.
+    e_value : float or None
+        Sequential: mean wealth of the pairs at the moment of stopping, at most 1 on average if the claim holds.
+    refuted_by : str
+        The family procedure that refutes the claim although its own bound does not (`suite.result`); else empty.
+    failed_trials : dict of str to dict of str to int
+        {"first": {name: count}, "second": {name: count}}: certifying trials on each dataset that ended in an exception,
+        or in a failure that the target returned.
+    invalid : str
+        Why no bound may be computed from the trials (verdict INVALID); empty otherwise. The bounds are those that hold
+        without trials then, and no trial has a part in the evidence.
+    seconds : float
+        Wall time: what alone differs between two runs with the same seed.
+    ladder : tuple of Rung
+        How often violations of known kinds were refuted, measured (`auditing.ladder`).
+    tape : Taped or None
+        What the code shows (`auditing.tape_record`): the ledger that it adds, what it does not conform to. None where
+        nobody looked.
+    working : Working or None
+        What the bound was computed from (`evidence.tally`); None where no bound was.
+    charged : tuple of Charged, or None
+        The ledger's events as numbers (`ledger.description`); None where some are more than noise.
+    audited : tuple of (float, float), or None
+        (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do: `eps_lower` and
+        `number_lower` are the tape's then, at significance 0. None otherwise.
+    expected : str or None
+        Filled by a suite, as all that follow: the verdict that its author expects.
+    expected_accounted : bool or None
+        What the ledger is expected to say; None where nobody asks.
+    accept : {"", "ledger", "conforms", "proof"}
+        The least evidence that is accepted, a member of `record.Accept`; empty: any.
+    planted : bool
+        Whether the bug was put in on purpose.
+    paper, statement : str
+        Where a published claim comes from.
+    missed_twins : tuple of str
+        Its planted bugs that were not refuted.
+    pairs : int
+        Number of pairs of the subject; this record is that of the most telling one.
+    file : str
+        Where the subject is declared.
+    line : int
+        The line there; 0 where the name is not written out in one place.
+    source_digest : str
+        Digest of the audited sources: the project's files behind the subject, see `execution.sources`.
+
+    Examples
+    --------
+    >>> from dpverify import audit, Pair, PureDP
+    >>> def count(data, *, rng, size):
+    ...     return sum(data) + rng.laplace(scale=0.25, size=size)  # this is 4-DP
+    >>> record = audit(count, claim=PureDP(1.0), pair=Pair([0, 1], [1, 1]), trials=4_000, seed=1)
+    >>> record.claim, record.claimed, str(record.status), 1 < record.eps_lower < 4
+    ('pure:1', 1.0, 'REFUTED', True)
     """
 
     subject: str

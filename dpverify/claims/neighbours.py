@@ -24,7 +24,24 @@ from dpverify.errors import NeighbourError, UsageError
 
 
 class Relation(Enum):
-    """Which datasets count as neighbours."""
+    """A Relation says which datasets count as neighbours.
+
+    An l1 sensitivity under one of them may be twice that under the other, which is why a relation is part of every
+    claim.
+
+    Attributes
+    ----------
+    REPLACE_ONE
+        Same number of users, one user's record replaced by any other.
+    ADD_OR_REMOVE_ONE
+        One dataset is the other with one user's record added (removed).
+
+    Examples
+    --------
+    >>> from dpverify import PureDP, Relation
+    >>> str(Relation.REPLACE_ONE), PureDP(1.0).relation is Relation.REPLACE_ONE
+    ('replace-one', True)
+    """
 
     REPLACE_ONE = "replace-one"
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
@@ -34,7 +51,23 @@ class Relation(Enum):
 
 
 class Unit(Enum):
-    """Whose data is protected: what one record stands for."""
+    """A Unit says whose data is protected: what one record stands for.
+
+    Attributes
+    ----------
+    RECORD
+        One record.
+    USER
+        All rows of one user, of which there may be many.
+    TRAJECTORY
+        One whole episode, which is a user.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP, Unit
+    >>> str(PureDP(1.0, unit=Unit.USER).unit)
+    'user'
+    """
 
     RECORD = "record"
     USER = "user"  # all rows of one user, of which there may be many
@@ -45,7 +78,25 @@ class Unit(Enum):
 
 
 class View(Enum):
-    """What the adversary sees of a release."""
+    """A View says what the adversary sees of a release.
+
+    Attributes
+    ----------
+    CENTRAL
+        The whole output of a trusted curator.
+    JOINT
+        Every output but the one sent to the user who changed.
+    LOCAL
+        The message of one user.
+    SHUFFLE
+        The multiset of all messages, without senders.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP, View
+    >>> str(PureDP(1.0, view=View.LOCAL).view)  # 1-LDP
+    'local'
+    """
 
     CENTRAL = "central"  # the whole output of a trusted curator
     JOINT = "joint"  # every output but the one sent to the user who changed

@@ -74,12 +74,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved of a function.
+    """A Proof holds what was proved of a function for all neighbouring datasets of a schema.
+
+    `prove` makes it.
 
     Parameters
     ----------
     holds : bool
-        Whether the claim is proved.
+        Whether the claim is proved; without a claim, whether any number is.
     eps, rho, mu : float
         The smallest proved numbers of pure DP, zCDP and Gaussian DP; infinite where none is proved.
     claim : Claim or None

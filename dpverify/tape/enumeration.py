@@ -75,7 +75,65 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class Exact:
-    """What enumeration found; see the module. eps is None where `status` is not EXACT."""
+    """An Exact holds what the enumeration of all random draws has found on one pair.
+
+    `exact` makes it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the target.
+    status : {"EXACT", "NOT_FINITE", "TOO_MANY", "NOT_EXACT"}
+        EXACT: `eps_lower` and `eps_upper` enclose the true eps. NOT_FINITE: a draw is no finite draw, or a uniform is
+        used and not only compared. TOO_MANY: more paths than allowed, or than the time allows. NOT_EXACT: the program
+        is not what was enumerated (randomness outside of the tape, or ordinary releases that do not fit the law).
+    reason : Reason or None
+        Why `status` is not EXACT; None where it is.
+    eps_lower, eps_upper : float or None
+        Bounds on eps at `delta`, rounded outwards; None where `status` is not EXACT. `eps_upper` is inf at delta 0
+        where mass was cut: what was not looked at may tell the datasets apart.
+    delta : float
+        At which eps was computed, in [0, 1).
+    paths : int
+        Number of paths through the draws, on both datasets together.
+    outcomes : int
+        Number of different outcomes.
+    lost_mass : float
+        Largest mass that was cut on a dataset: tails, and paths below 1e-18.
+    tail_eps : float or None
+        `eps_upper` at ten times `lost_mass`, where it is inf at delta 0 for that mass.
+    event : TellingEvent or None
+        The outcome with the largest ratio of probabilities.
+    fit : Fit or None
+        Ordinary releases against the enumerated laws.
+    law : {"implemented", "ideal"}
+        Law of NumPy's uniforms: on the grid of 2^-53 as they are implemented, or ideal real numbers.
+    seconds : float
+        Wall time.
+    number_lower : float or None
+        Lower bound on the number of a claim that is a whole profile: rho, mu or factor.
+
+    Notes
+    -----
+    Let P and Q be the laws of what is released on both datasets, known up to intervals, and l, l' the mass that was cut
+    from them. For every eps and either order of the datasets
+
+        sum max(0, p_low - e^eps q_high) - e^eps l'  <=  delta(eps)  <=  sum max(0, p_high - e^eps q_low) + l.
+
+    The first holds since the set S of its summands has P(S) >= sum p_low and Q(S) <= sum q_high + l', the second since
+    all that is not enumerated has P-mass at most l. `eps_lower` is an eps at which the first exceeds delta, `eps_upper`
+    one at which the second does not.
+
+    Examples
+    --------
+    >>> import math
+    >>> from dpverify import exact, Pair
+    >>> def coin(data, *, rng, size):
+    ...     return rng.random(size) < (0.75 if data[0] else 0.25)
+    >>> found = exact(coin, pair=Pair([0], [1]))
+    >>> found.status, found.outcomes, found.eps_lower <= math.log(3) <= found.eps_upper
+    ('EXACT', 2, True)
+    """
 
     name: str
     status: str

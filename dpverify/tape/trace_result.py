@@ -394,7 +394,78 @@ class Certified:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What the tape has seen; see the module for the words of `status`."""
+    """A Trace holds what the code of a release did with its random numbers, on one pair of neighbouring datasets.
+
+    `trace` makes it. It is about its pair, about the transcripts that were drawn, and about ideal real
+    numbers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the target.
+    status : {"NOT_TRACED", "CONTRADICTED", "UNDECIDED", "CONFORMS", "DERIVED"}
+        NOT_TRACED: there is no number, `reasons` say why. CONTRADICTED: the code contradicts the claim or the ledger.
+        UNDECIDED: a moved draw has no event of its own in the ledger. CONFORMS: every transcript in both orders is what
+        the ledger says. DERIVED: no bad transcript, and there is no ledger, or it has events that no draw shows.
+    reasons : tuple of Reason
+        Why the status is what it is.
+    draws : tuple of DrawSummary
+        Which line of code drew what, and how far the values moved that it was added to.
+    ledger : Ledger or None
+        The ledger that the code adds on this pair; None where a draw has no event.
+    fixed : bool
+        Whether all transcripts that count are covered by this ledger.
+    log_ratio : tuple of two tuples of float
+        Log ratio of densities of each transcript, in both orders of the datasets; NaN where it has no number.
+    witness : Witness or None
+        A transcript that no release with a smaller eps has.
+    conformity : Conformity or None
+        The comparison with the declared ledger; None without one.
+    transcripts : int
+        Transcripts that count, in each order.
+    bad : int
+        Transcripts whose outputs differ, or whose log ratio is not finite.
+    confidence : float
+        Of the statements about transcripts that were not drawn, in (0, 1).
+    relation : Relation
+        Which datasets are neighbours, for comparisons with ledgers.
+    alignment : str
+        How the draws of both runs are paired.
+    rounding : {"bits", "dyadic", "reals"}
+        How outputs agree: in all bits; in all bits on dyadic draws; or only but for the last digits.
+    seed : int
+        Of the random values.
+    seconds : float
+        Wall time.
+    notes : tuple of str
+        What a reader has to know beside the numbers.
+    uncovered : tuple of str
+        What the code may do with noise that no run shows, each with its line.
+    _moved : tuple of tuple of Moved
+        The draws that moved, of each good transcript.
+    _at_most : tuple of two tuples of float
+        The log ratios, rounded up by what floats may err.
+
+    Notes
+    -----
+    Write L for the log ratio of a transcript, and V for what is released. If k transcripts are drawn in one order, none
+    is bad and none has L > eps, then V is (eps, delta_k)-indistinguishable in this order, delta_k = 1 - beta^(1/k), at
+    confidence 1 - beta. Proof: let B be the set of transcripts that are bad or have L > eps. An event A has P(A) <=
+    P(B) + e^eps Q(A), since outside of B the outputs agree and p <= e^eps q; and P(B) <= delta_k at confidence 1 - beta
+    (Clopper-Pearson). eps may be the largest L that was seen (Wilks 1941). Each order takes beta/2. `certified` is this
+    statement, or that of the ledger where it covers all transcripts; k transcripts never prove anything about other
+    pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpverify import Pair, trace
+    >>> def count(data, *, rng, size):
+    ...     return np.sum(data) + rng.laplace(0.0, 2.0, size)
+    >>> found = trace(count, pair=Pair([0, 1], [1, 1]), transcripts=8)
+    >>> found.status, found.bad, found.eps(), [each.family for each in found.draws]
+    ('DERIVED', 0, 0.5, ['laplace'])
+    """
 
     name: str
     status: str

@@ -71,9 +71,9 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCheck:
-    """What `check_training` found.
+    """A TrainingCheck holds what `check_training` has found of a training loop.
 
-    Attributes
+    Parameters
     ----------
     findings : tuple of Finding
         Contradictions between the code and the ledger, one for each word.
@@ -86,12 +86,20 @@ class TrainingCheck:
     batches : tuple of tuple of int
         Rows that took part in each of them.
     delta : float
-        At which ledgers are accounted.
+        At which ledgers are accounted, in [0, 1).
     ledger : Ledger
         What the accountant was told.
     sampler_ledger : Ledger or None
         Of the sampler that runs, where it is another one that has an account: for the steps that ran, with the noise
         and the clip of `ledger`, under replace-one.
+
+    Examples
+    --------
+    >>> from dpverify.ledger import dp_sgd
+    >>> told = dp_sgd(rate=0.25, noise_multiplier=2.0, steps=2)
+    >>> batches = ((0, 3), (1,))
+    >>> print(TrainingCheck(findings=(), unknown=(), notes=(), steps=2, batches=batches, delta=1e-5, ledger=told))
+    AGREES: 2 steps
     """
 
     findings: tuple[Finding, ...]
