@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
