@@ -27,7 +27,8 @@ import numpy as np
 
 from dpverify.auditing.finding import without_trials
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Accept, AuditRecord, Grade, Status, Verdict, weakest
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Accept, Grade, Status, Verdict, weakest
 from dpverify.auditing.subject import pairs_for, Subject
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped, UNMATCHED
 from dpverify.auditing.tracing import FULL, taped_pair
@@ -173,8 +174,7 @@ def _code(tapes: list[Taped], pairs: int) -> str:
         return f"{LEDGER} (the code was not traced)"
     lost = next((tape for tape in tapes if not tape.traced), None)
     if lost is not None:
-        why = lost.reasons[0] if lost.reasons else "no reason is known"
-        return f"{LEDGER}; the code could not be traced: {why}"
+        return f"{LEDGER}; the code could not be traced: {lost.first_reason}"
     if any(tape.status == CONTRADICTED for tape in tapes):
         return "anything from above: the code contradicts the claim or the ledger"
     masses = [tape.delta_k for tape in tapes if tape.delta_k is not None]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.accounting.accountant import Account, account_of
-from dpverify.auditing.record import AuditRecord, judge, Rung
+from dpverify.auditing.record import AuditRecord, Rung
+from dpverify.auditing.statuses import judge
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair
 from dpverify.evidence.attack import Attack, Evidence, Failed

@@ -16,7 +16,8 @@ from typing import Any, Protocol, runtime_checkable, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.auditing.record import AuditRecord, Rung, Verdict
+from dpverify.auditing.record import AuditRecord, Rung
+from dpverify.auditing.statuses import Verdict
 from dpverify.base import require
 from dpverify.base.seeding import derive, Stage, stream
 from dpverify.claims.neighbours import Pair

@@ -1,122 +1,18 @@
 """The evidence of one audit as a value: everything needed to read it, to judge it and to run it again."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from html import escape
 from typing import Any
 
+from dpverify.auditing.statuses import Accept, Grade, judge, Status, Verdict
 from dpverify.auditing.tape_record import CONFORMS, CONTRADICTED, EXACT, Taped
 from dpverify.base.plain_values import decoded
 from dpverify.base.rounding import digits_up, text_above
 from dpverify.evidence.tally import Working
 from dpverify.ledger.description import Charged
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The four verdicts, what they mean for people, and the rule. Nothing else in the toolkit decides.
-#
-#     REFUTED        the certified lower bound exceeds the claim: false at the stated significance. The bound is that of
-#                    trials, or of transcripts of the code itself (`tape_record`), which need no statistics
-#     INCONCLUSIVE   no violation whatsoever, however large, could have been refuted with this budget, or at least half
-#                    of the trials on a dataset failed
-#     INVALID        the trials are not what a bound may be computed from (dependent, mutated data, ...): no bound
-#       counts
-#     NOT_REFUTED    none of these; always printed with the most favourable violation that it refutes
-#
-# Sampling never verifies. A claim is proved only by its ledger (`accounted`), and only as far as the ledger
-# tells the truth; a certified lower bound above the ledger's upper bound shows that it does not.
-
-
-class Verdict(StrEnum):
-    """What the trials say about a claim."""
-
-    REFUTED = "REFUTED"
-    NOT_REFUTED = "NOT_REFUTED"
-    INCONCLUSIVE = "INCONCLUSIVE"
-    INVALID = "INVALID"
-
-
-class Status(StrEnum):
-    """What is known about a claim, from all evidence together: the word of a record and of a certificate.
-
-    CERTIFIED     the claim is proved for all neighbours, and the code was seen to do what the proof is about
-    ACCOUNTED     the ledger meets the claim for all neighbours; that the code adds this noise was not seen
-    REFUTED       the claim is false, by trials at the stated significance or by the code itself
-    OPEN          judged, neither proved nor refuted
-    INCONCLUSIVE  too little to judge, or at least half of the trials failed
-    INVALID       there are trials, but a bound may not be computed from them
-    FAILED        no evidence was produced: a crash, a time limit, an error of the run
-    """
-
-    CERTIFIED = "CERTIFIED"
-    ACCOUNTED = "ACCOUNTED"
-    REFUTED = "REFUTED"
-    OPEN = "OPEN"
-    INCONCLUSIVE = "INCONCLUSIVE"
-    INVALID = "INVALID"
-    FAILED = "FAILED"
-
-
-class Accept(StrEnum):
-    """What evidence for a claim somebody accepts, the least first.
-
-    LEDGER    that its ledger meets it: ACCOUNTED or CERTIFIED
-    CONFORMS  that the code was seen to follow its ledger, too: CERTIFIED
-    PROOF     that it is proved from the code itself, which only `certify --data` does
-    """
-
-    LEDGER = "ledger"
-    CONFORMS = "conforms"
-    PROOF = "proof"
-
-    def met_by(self, status: Status) -> bool:
-        """Whether a status that rests on a ledger is enough."""
-        enough = {Accept.LEDGER: (Status.CERTIFIED, Status.ACCOUNTED), Accept.CONFORMS: (Status.CERTIFIED,)}
-        return status in enough.get(self, ())
-
-
-class Grade(StrEnum):
-    """What a proof rests on, the strongest first.
-
-    CODE     the code was compared with the ledger on the pairs (it conforms, its law was enumerated, or the ledger that
-             it adds is within the claim)
-    LEDGER   the ledger is the author's word: the code was not traced, or its draws decide nothing
-    THEOREM  the ledger has a step of which no draw shows anything (`PureStep` and kin); its theorem is the author's
-    """
-
-    CODE = "code conforms"
-    LEDGER = "author's ledger"
-    THEOREM = "author's theorem"
-
-
-GRADES = tuple(Grade)  # the strongest first
 COMPARED = ("LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGaussianNoise", "BinomialNoise")
-
-
-def weakest(grades: Iterable[Grade | None]) -> Grade | None:
-    """Return the weakest grade of proofs that must all hold, or None if any is missing."""
-    found = list(grades)
-    known = [grade for grade in found if grade is not None]
-    return max(known, key=GRADES.index) if known and len(known) == len(found) else None
-
-
-def judge(
-    *, number_lower: float, claimed: float, detectable: float, mostly_failed: bool = False, invalid: bool = False
-) -> Verdict:
-    """Decide the verdict of an audit from its certified lower bound.
-
-    For example, a lower bound of 1.3 on a claim of eps = 1 is REFUTED. Where at least half of the trials on a dataset
-    failed (`mostly_failed`), the claim can be refuted and is never NOT_REFUTED: failures may leak, too. NaN anywhere
-    is INCONCLUSIVE, since every comparison with it is false.
-    """
-    if invalid:
-        return Verdict.INVALID
-    if number_lower > claimed:
-        return Verdict.REFUTED
-    if number_lower <= claimed and detectable < math.inf and not mostly_failed:
-        return Verdict.NOT_REFUTED
-    return Verdict.INCONCLUSIVE
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -264,7 +160,7 @@ class AuditRecord:
     expected_accounted : bool or None
         What the ledger is expected to say; None where nobody asks.
     accept : {"", "ledger", "conforms", "proof"}
-        The least evidence that is accepted, a member of `record.Accept`; empty: any.
+        The least evidence that is accepted, a member of `statuses.Accept`; empty: any.
     planted : bool
         Whether the bug was put in on purpose.
     paper, statement : str
@@ -404,9 +300,7 @@ class AuditRecord:
         if self.tape is None:
             return "the code was not traced"
         if not self.tape.traced:
-            return (
-                f"the code could not be traced: {self.tape.reasons[0] if self.tape.reasons else 'no reason is known'}"
-            )
+            return f"the code could not be traced: {self.tape.first_reason}"
         if self.tape.uncovered:
             return self.tape.uncovered[0]
         if self.grade is Grade.THEOREM:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dpverify.auditing.statuses import Accept
 from dpverify.base import require
 from dpverify.claims.claim import Claim
 from dpverify.claims.neighbours import Pair, Unit
@@ -45,8 +46,8 @@ class Subject:
         What the ledger must say: True if it meets the claim, False if it does not. None if there is no ledger, or
         nobody asks.
     accept : {"", "ledger", "conforms"}
-        The least evidence that is as expected, see `record.Accept`: with "conforms" the subject must be CERTIFIED, with
-        "ledger" at least ACCOUNTED. "" accepts what is not refuted.
+        The least evidence that is as expected, see `statuses.Accept`: "conforms" asks that the subject is CERTIFIED,
+        "ledger" that it is ACCOUNTED at least. "" accepts what is not refuted.
     planted : bool
         True for a bug that was put in on purpose.
     ledger : Ledger, optional
@@ -96,6 +97,8 @@ class Subject:
         check_answers(self.outcomes)
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
+        if self.accept not in ("", Accept.LEDGER, Accept.CONFORMS):
+            raise ParameterError("accept", self.accept, f'"", {Accept.LEDGER} or {Accept.CONFORMS}')
 
     def found(self, name: str, file: str, line: int) -> "Subject":
         """The same subject under its full name, with the place that declares it."""

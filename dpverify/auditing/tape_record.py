@@ -170,6 +170,11 @@ class Taped:
         return self.status != NOT_TRACED
 
     @property
+    def first_reason(self) -> str:
+        """The first reason, in words."""
+        return str(self.reasons[0]) if self.reasons else "no reason is known"
+
+    @property
     def moves(self) -> bool:
         """Whether the datasets made any difference to a draw of the code: an enumerated law, or a draw that moved."""
         return self.paths is not None or any(row.moved for row in self.draws)

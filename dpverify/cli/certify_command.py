@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.auditing.statuses import Accept
 from dpverify.cli import certify_data, library_options
 from dpverify.cli.audit_command import (
     Html,
@@ -20,7 +21,7 @@ from dpverify.cli.audit_command import (
     Timeout,
 )
 from dpverify.cli.library_options import CallShape, Neighbours
-from dpverify.cli.options import Accepted, DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
+from dpverify.cli.options import DEFAULT_SEED, DEFAULT_TIMEOUT, HELP
 from dpverify.errors import EXIT_OK, UsageError
 
 
@@ -92,9 +93,9 @@ def certify(
     memory: Memory = None,
     no_tape: NoTape = False,
     accept: Annotated[
-        Accepted,
+        Accept,
         typer.Option(help="Exit code 0 from: ledger meets the claim; code conforms to it; proved from the code."),
-    ] = Accepted.conforms,
+    ] = Accept.CONFORMS,
     allow_open: Annotated[
         bool, typer.Option("--allow-open", help="Exit code 0 also where the claim is OPEN: not refuted, not proved.")
     ] = False,
@@ -178,7 +179,7 @@ def certify(
     words = ["dpverify", "certify", subject, "--claim", claim, *(["--pairs", pairs] if pairs else [])]
     words += ["--relation", relation.value, "--view", view.value, "--trials", str(trials)]
     words += ["--significance", repr(significance), "--seed", str(seed), *(["--ladder"] if ladder else [])]
-    words += ([] if tape else ["--no-tape"]) + (["--accept", accept.value] if accept is not Accepted.conforms else [])
+    words += ([] if tape else ["--no-tape"]) + (["--accept", accept.value] if accept is not Accept.CONFORMS else [])
     words += ["--allow-open"] if allow_open else []
     words += [] if call is CallShape.auto else ["--call", call.value]
     words += [word for each in arg or [] for word in ("--arg", each)] + (["--python", python] if python else [])
@@ -218,7 +219,7 @@ def _certify_pairs(
 ) -> int:
     """Makes the certificate in a child, writes and shows it; the exit code."""
     from dpverify.auditing.certificate import Certificate
-    from dpverify.auditing.record import Status
+    from dpverify.auditing.statuses import Status
     from dpverify.base.text import clean
     from dpverify.cli import console, isolated_command
     from dpverify.errors import RunError

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from dpverify.auditing.ladder import PLANTED
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Verdict
 from dpverify.base.text import cleaned
 from dpverify.promises import PromiseCheck
 from dpverify.report import words

@@ -27,14 +27,6 @@ HELP = {
 }
 
 
-class Accepted(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
-    """The least evidence for a claim that makes the exit code 0, see `dpverify.auditing.record.Accept`."""
-
-    ledger = "ledger"
-    conforms = "conforms"
-    proof = "proof"
-
-
 class RelationName(str, Enum):  # noqa: UP042 - typer shows the values of a plain str enum
     """Which datasets are neighbours."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpverify.auditing.certificate import Certificate
 from dpverify.auditing.certificate import SCHEMA as CERTIFICATE
-from dpverify.auditing.record import Grade, Status, Verdict
+from dpverify.auditing.statuses import Grade, Status, Verdict
 from dpverify.base.plain_values import decoded, json_schema
 from dpverify.base.text import cleaned
 from dpverify.errors import RunError, UsageError

@@ -6,7 +6,8 @@ the file has failures exactly where the exit code is 1, and only errors where it
 
 from xml.etree import ElementTree as etree
 
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Verdict
 from dpverify.base.text import clean, cleaned
 from dpverify.promises import OPEN, PromiseCheck
 from dpverify.report import words

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from dpverify.auditing.record import AuditRecord, Status, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Status, Verdict
 from dpverify.base.text import many
 from dpverify.errors import EXIT_OK, EXIT_UNEXPECTED
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN, PromiseCheck

@@ -4,7 +4,8 @@ import hashlib
 import json
 from typing import Any
 
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Verdict
 from dpverify.base.text import cleaned
 from dpverify.promises import PromiseCheck
 from dpverify.report import words

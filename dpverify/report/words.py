@@ -6,7 +6,8 @@ from decimal import Context, Decimal, localcontext, ROUND_FLOOR
 
 from dpverify.auditing.canaries import SCORE as ONE_RUN
 from dpverify.auditing.ladder import PLANTED
-from dpverify.auditing.record import AuditRecord, Grade, Rung, Status, Verdict
+from dpverify.auditing.record import AuditRecord, Rung
+from dpverify.auditing.statuses import Grade, Status, Verdict
 from dpverify.auditing.tape_record import (
     CONFORMS,
     CONTRADICTED,

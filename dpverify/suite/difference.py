@@ -8,7 +8,8 @@ move are told and not judged: a lower bound moves with the number of trials. Bou
 
 from dataclasses import dataclass
 
-from dpverify.auditing.record import AuditRecord, Status
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Status
 from dpverify.promises import KEPT, PromiseCheck
 from dpverify.suite.result import SuiteResult
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpverify.auditing.ladder import with_twins
-from dpverify.auditing.record import AuditRecord, Grade, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Grade, Verdict
 from dpverify.auditing.tape_record import LEDGERS, STATUSES
 from dpverify.base import require
 from dpverify.base.plain_values import decoded, describe_error

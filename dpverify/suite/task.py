@@ -13,7 +13,8 @@ from typing import Any
 
 from dpverify.auditing.ladder import climb, repeated, score_of_less, silence
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Verdict
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair

@@ -15,7 +15,8 @@ from dpverify import (
     Relation,
     ZCDP,
 )
-from dpverify.auditing.record import AuditRecord, judge, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import judge, Verdict
 from dpverify.errors import NeighbourError, ParameterError, TargetError
 from dpverify.evidence.bounds import BinomialTest, TwoStepTest
 from dpverify.evidence.tally import Tally

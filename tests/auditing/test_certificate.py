@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpverify import Certificate, certify, Pair, PureDP, Records, Relation
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.cli import main
 from dpverify.errors import NeighbourError, ParameterError, TargetError, UsageError
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity, Shift

@@ -10,8 +10,9 @@ from dpverify import audit, certify, Pair, PureDP, Subject
 from dpverify import check as checker
 from dpverify.auditing.certificate import digest_of
 from dpverify.auditing.ladder import with_twins
-from dpverify.auditing.record import Accept, Grade, Status, weakest
+from dpverify.auditing.statuses import Accept, Grade, Status, weakest
 from dpverify.base.seeding import derive
+from dpverify.errors import ParameterError
 from dpverify.ledger.events import KaryResponse, LaplaceNoise, Ledger, PureStep, Sensitivity
 from dpverify.report import json_file
 from dpverify.report.html_page import certificate_json, render_certificate
@@ -107,6 +108,12 @@ def test_a_subject_may_ask_for_more_than_its_ledger(made):
             assert record.as_expected is (
                 accept is Accept.LEDGER or (accept is Accept.CONFORMS and grade is Grade.CODE)
             )
+
+
+@pytest.mark.parametrize("accept", ["proof", "LEDGER", "anything", None])
+def test_a_subject_asks_for_a_level_that_a_suite_can_reach(accept):
+    with pytest.raises(ParameterError, match="accept"):
+        Subject(name="s", target=unseen, claim=CLAIM, pairs=(PAIR,), accept=accept)
 
 
 def test_several_records_have_the_weakest_grade():

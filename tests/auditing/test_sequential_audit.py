@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, ZCDP
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.evidence import betting
 from dpverify.evidence.tally import Tally
 

@@ -12,7 +12,7 @@ from in_process import run_suite
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, Subject, ZCDP
 from dpverify.auditing import tracing
-from dpverify.auditing.record import Status, Verdict
+from dpverify.auditing.statuses import Status, Verdict
 from dpverify.auditing.tape_record import read_events, Taped, TapeReason, together, written
 from dpverify.auditing.tracing import taped_pair
 from dpverify.errors import ParameterError

@@ -11,7 +11,7 @@ from in_process import run_suite
 
 from dpverify import ApproxDP, certify, Pair, PureDP, Subject
 from dpverify.auditing import tracing
-from dpverify.auditing.record import Status, Verdict
+from dpverify.auditing.statuses import Status, Verdict
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
 from dpverify.base.plain_values import decoded

@@ -17,7 +17,7 @@ import pytest
 
 from dpverify.auditing.certificate import certify
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Status
+from dpverify.auditing.statuses import Status
 from dpverify.auditing.subject import Subject
 from dpverify.claims.claim import Claim, PureDP
 from dpverify.claims.neighbours import Pair

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpverify import Pair, PureDP
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.auditing.tape_record import Taped, TapeDraw, TapeReason
 from dpverify.base import text as workflow
 from dpverify.base.text import clean, cleaned, LONGEST

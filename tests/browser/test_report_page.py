@@ -14,7 +14,8 @@ import pytest
 from chromium import Chromium, Page
 
 from dpverify import audit, Pair, PureDP, ZCDP
-from dpverify.auditing.record import AuditRecord, Verdict
+from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.statuses import Verdict
 from dpverify.ledger.events import GaussianNoise, Ledger, Sensitivity
 from dpverify.promises import check_promise, Outcomes, Promise
 from dpverify.report import html_page

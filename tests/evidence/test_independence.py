@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpverify import audit, loop_trials, Pair, PureDP
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.base.seeding import Stage, stream
 from dpverify.trials import outcomes
 from dpverify.trials.health import independence, sentinel

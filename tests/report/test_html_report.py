@@ -15,7 +15,7 @@ from in_process import run_suite
 
 from audits.audit_laplace import subjects as laplace_subjects
 from dpverify import Pair, PureDP, Subject
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.errors import RunError, UsageError
 from dpverify.promises import check_promise, Outcomes, Promise
 from dpverify.report import html_page, json_file, junit, markdown, sarif, words

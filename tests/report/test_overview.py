@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.auditing.record import Status, Verdict
+from dpverify.auditing.statuses import Status, Verdict
 from dpverify.auditing.tracing import FULL, taped_pair
 from dpverify.cli import console
 from dpverify.ledger.events import LaplaceNoise, Ledger, Sensitivity

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from in_process import load_folder, run_suite
 
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.cli import main
 from dpverify.report import sarif
 from dpverify.suite.result import Settings

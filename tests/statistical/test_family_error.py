@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from dpverify import Pair, PureDP
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.evidence.betting import EProcess
 from dpverify.evidence.bounds import BinomialTest
 from dpverify.evidence.tally import Tally

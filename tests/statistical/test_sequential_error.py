@@ -13,7 +13,7 @@ from scipy import special, stats
 from dpverify import ApproxDP, Pair, PureDP
 from dpverify.auditing import sequential
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 
 ALPHA = 0.05
 PAIR = Pair(0, 1)

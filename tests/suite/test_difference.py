@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpverify import audit, Pair, PureDP
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.cli import audit_run, main
 from dpverify.execution import sources
 from dpverify.promises import check_promise, Outcomes, Promise

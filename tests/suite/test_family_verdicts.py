@@ -10,7 +10,7 @@ from in_process import run_suite
 
 from dpverify import Pair, PureDP, Subject
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.promises import Outcomes, Promise
 from dpverify.report import html_page, markdown, words
 from dpverify.suite.result import BONFERRONI, E_BH, Failure, HOLM, judged_together, Settings

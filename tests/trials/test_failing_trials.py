@@ -9,7 +9,7 @@ from in_process import run_suite
 from scipy import stats
 
 from dpverify import audit, failure, loop_trials, Outcomes, Pair, PureDP, Subject
-from dpverify.auditing.record import Verdict
+from dpverify.auditing.statuses import Verdict
 from dpverify.base.seeding import Stage
 from dpverify.errors import InvalidTrials, TargetError
 from dpverify.report import html_page, json_file, junit, markdown, sarif

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify import audit, certify, copied, loop_trials, Pair, PureDP
-from dpverify.auditing.record import Status, Verdict
+from dpverify.auditing.statuses import Status, Verdict
 
 PAIR = Pair(0.0, 1.0)
 TRIALS = 20_000
