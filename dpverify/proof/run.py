@@ -136,6 +136,7 @@ class Run:
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
     contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list
+    known_classes: set[type] = field(default_factory=set)  # whose members are known, see `surroundings`
     bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 
     def __post_init__(self) -> None:

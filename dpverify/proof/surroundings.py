@@ -41,7 +41,6 @@ import textwrap
 import types
 import typing
 import warnings
-import weakref
 import zlib
 from typing import Any
 
@@ -230,10 +229,6 @@ def _known() -> dict[int, Any]:
     return {id(each): each for each in found}
 
 
-def _is_in(function: Any, known: dict[int, Any]) -> bool:
-    return id(function) in known
-
-
 def _home(value: Any) -> str:
     found = getattr(value, "__module__", None)
     return found if isinstance(found, str) else ""
@@ -415,7 +410,7 @@ def spread(run: Run, value: Any) -> Any:
 
 def is_function_of_arguments(run: Run, function: Any) -> bool:
     """Whether a function depends on its arguments alone and changes nothing else than them."""
-    if isinstance(function, Opaque | Draw) or _is_in(function, _known()):
+    if isinstance(function, Opaque | Draw) or id(function) in _known():
         return True
     if isinstance(function, type):
         return _is_class(run, function)
@@ -491,13 +486,13 @@ def _is_class(run: Run, kind: type) -> bool:
 
 def _is_known_class(run: Run, kind: type) -> bool:
     """Whether what a class of the program has got from others (`__contains__ = os.path.exists`) is known."""
-    if kind in _CHECKED or not kind.__flags__ & MADE_BY_PROGRAMS or is_of_library(run, kind):
+    if kind in run.known_classes or not kind.__flags__ & MADE_BY_PROGRAMS or is_of_library(run, kind):
         return True
     for part in kind.__mro__:
         if part.__flags__ & MADE_BY_PROGRAMS and not is_of_library(run, part):
             if not all(_is_known_member(run, each) for each in list(vars(part).values())):
                 return False
-    _CHECKED.add(kind)
+    run.known_classes.add(kind)
     return True
 
 
@@ -519,7 +514,6 @@ def _is_known_member(run: Run, value: Any) -> bool:
     return isinstance(owner, type) or is_function_of_arguments(run, value)
 
 
-_CHECKED: "weakref.WeakSet[type]" = weakref.WeakSet()
 OF_CLASSES = tuple(each.__file__ for each in (collections, dataclasses, enum, typing, abc, functools))
 
 
