@@ -214,8 +214,7 @@ def transcript_laws(layout: CountLayout, pair: Pair) -> tuple[Array, Array]:
 
 
 def _law_of_others(layout: CountLayout, trees: Sequence[Tree]) -> Array:
-    policies = [np.array(each) for each in itertools.product(range(layout.A), repeat=layout.H)]
-    steps = np.arange(layout.H)
+    policies = list(itertools.product(range(layout.A), repeat=layout.H))
 
     @functools.cache
     def law_at(episode: int, counts: bytes) -> Array:
@@ -225,22 +224,25 @@ def _law_of_others(layout: CountLayout, trees: Sequence[Tree]) -> Array:
     # for each transcript of the others so far: the first user's own policies, as (probability, visits and sums paid)
     groups = [[(1.0, np.zeros((2, layout.H, layout.A)))]]
     for number, tree in enumerate(trees):
+        counted = [_counts_of(tree, policy) for policy in policies]
         grown = []
         for group in groups:
             followed: list[list[tuple[float, Array]]] = [[] for _ in policies]
             for mass, counts in group:
                 for place, probability in enumerate(law_at(number + 1, counts.tobytes())):
-                    actions, more = policies[place], counts.copy()
-                    prefixes = [int(np.polyval(actions[: h + 1], layout.A)) for h in steps]
-                    paid = [
-                        rewards[prefix % len(rewards)] for rewards, prefix in zip(tree.rewards, prefixes, strict=True)
-                    ]
-                    more[0, steps, actions] += 1
-                    more[1, steps, actions] += paid
-                    followed[place].append((mass * probability, more))
+                    followed[place].append((mass * probability, counts + counted[place]))
             grown += [list(itertools.chain(*followed))] if number == 0 else followed
         groups = grown
     return np.array([math.fsum(mass for mass, _ in group) for group in groups])
+
+
+def _counts_of(tree: Tree, policy: Sequence[int]) -> Array:
+    """Visits and sums paid of one user who plays a policy, (2, H, A)."""
+    found, prefix = np.zeros((2, len(policy), tree.actions)), 0
+    for h, (action, rewards) in enumerate(zip(policy, tree.rewards, strict=True)):
+        prefix = prefix * tree.actions + action
+        found[:, h, action] = 1, rewards[prefix % len(rewards)]
+    return found
 
 
 def policy_law(layout: CountLayout, visits: Array, paid: Array, episode: int) -> Array:

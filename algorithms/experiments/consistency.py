@@ -29,7 +29,7 @@ import numpy as np
 import typer
 
 from algorithms.core.environments import random_environment, river_swim
-from algorithms.experiments.intervals import mean_and_half_width
+from algorithms.experiments.intervals import mean_and_half_width, write_cell
 from algorithms.experiments.store import write_numbers
 from algorithms.offline.apvi import APVI
 from algorithms.offline.data import sample_counts, suboptimality
@@ -132,11 +132,7 @@ def as_markdown(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of the table: mean and half-width, in brackets the difference from BASIS."""
     lines = ["| model, rho | post-processing | " + " | ".join(NUMBERS) + " |", "|---|---|" + "---|" * len(NUMBERS)]
     for row in rows:
-        cells = []
-        for number in NUMBERS:
-            (mean, half), apart = row[number], row[f"{number}, difference"]
-            told = "" if apart is None else f" ({apart[0]:+.3f} ± {apart[1]:.3f})"
-            cells.append(f"{mean:.3f} ± {half:.3f}{told}")
+        cells = [write_cell(row[number], row[f"{number}, difference"], 3) for number in NUMBERS]
         lines.append(f"| {row['model']}, {row['rho']:g} | {row['way']} | " + " | ".join(cells) + " |")
     return lines
 

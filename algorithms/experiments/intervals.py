@@ -50,9 +50,11 @@ def half_widths(values: Array) -> Array:
 
 def as_told(values: npt.ArrayLike, basis: npt.ArrayLike | None = None, digits: int = 2) -> str:
     """Mean and half-width for a cell of a table; in brackets the difference from `basis`, paired by seed."""
-    mean, half = mean_and_half_width(values)
-    told = f"{mean:.{digits}f} ± {half:.{digits}f}"
-    if basis is None:
-        return told
-    apart, half = mean_and_half_width(np.asarray(values) - np.asarray(basis))
-    return f"{told} ({apart:+.{digits}f} ± {half:.{digits}f})"
+    apart = None if basis is None else mean_and_half_width(np.asarray(values) - np.asarray(basis))
+    return write_cell(mean_and_half_width(values), apart, digits)
+
+
+def write_cell(own: tuple[float, float], apart: tuple[float, float] | None, digits: int) -> str:
+    """A cell of a table from mean and half-width, and from those of the difference."""
+    told = f"{own[0]:.{digits}f} ± {own[1]:.{digits}f}"
+    return told if apart is None else f"{told} ({apart[0]:+.{digits}f} ± {apart[1]:.{digits}f})"

@@ -6,7 +6,6 @@ lower bound. The noise is Russo's (2019); of the paper with the formula only the
 (`algorithms.beyond.rlsvi`).
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from algorithms.beyond.rlsvi import Agreement, formula, LogRatio, paid_or_not, transcript_laws
+from algorithms.experiments.store import write_numbers
 from algorithms.study import steady_pair
 from dpverify import account, ApproxDP, audit, Relation, Unit, View
 from dpverify.ledger import FiniteLaws, Ledger
@@ -86,8 +86,6 @@ def rlsvi(
 ) -> None:
     """Prints the table; see the module."""
     found = [measure(size, size.trials) for size in SIZES]
-    out.mkdir(parents=True, exist_ok=True)
-    stored = {"command": "python -m algorithms.experiments rlsvi", "rows": found}
-    (out / "rlsvi.json").write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    write_numbers(out / "rlsvi.json", {"command": "python -m algorithms.experiments rlsvi", "rows": found})
     typer.echo("\n".join(as_markdown(found)))
     typer.echo(f"wrote {out / 'rlsvi.json'}")
