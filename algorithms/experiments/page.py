@@ -21,7 +21,7 @@ import typer
 from algorithms.experiments import users_needed
 from algorithms.experiments.consistency import as_markdown, summarise
 from algorithms.experiments.intervals import as_told
-from algorithms.experiments.rlsvi import as_markdown as rows_of_rlsvi
+from algorithms.experiments.rlsvi import table_of_sizes
 from dpverify.errors import UsageError
 from dpverify.evidence.bounds.binomial_tails import clopper_pearson_lower, clopper_pearson_upper
 
@@ -169,16 +169,6 @@ def optimism(stored: Stored) -> list[str]:
     return [f"`{stored['command']}`:", "", *lines]
 
 
-def consistency(stored: Stored) -> list[str]:
-    """What post-processing of counts brings."""
-    return as_markdown(summarise(stored["runs"]))
-
-
-def rlsvi(stored: Stored) -> list[str]:
-    """What RLSVI's own noise hides."""
-    return rows_of_rlsvi(stored["rows"])
-
-
 def needed(_: Stored) -> list[str]:
     """Computed."""
     return [*head("theorem", "instance", "privacy", "users"), *(row(*each) for each in users_needed.rows())]
@@ -192,8 +182,8 @@ TABLES: dict[str, Callable[[Stored], list[str]]] = {
     "selfplay": selfplay,
     "optimism": optimism,
     "users-needed": needed,
-    "consistency": consistency,
-    "rlsvi": rlsvi,
+    "consistency": lambda stored: as_markdown(summarise(stored["runs"])),
+    "rlsvi": lambda stored: table_of_sizes(stored["rows"]),
 }
 COMPUTED = ("users-needed",)
 

@@ -71,7 +71,7 @@ def measure(size: Size, trials: int) -> dict[str, Any]:
     return {"formula": stated, "exact": exact, "lower": record.eps_lower}
 
 
-def as_markdown(found: Sequence[dict[str, Any]]) -> list[str]:
+def table_of_sizes(found: Sequence[dict[str, Any]]) -> list[str]:
     """Lines of the table: a row for each of SIZES."""
     lines = ["| H, S, K | formula | eps on the pair | certified |", "|---|---|---|---|"]
     for size, row in zip(SIZES, found, strict=True):
@@ -87,5 +87,5 @@ def rlsvi(
     """Prints the table; see the module."""
     found = [measure(size, size.trials) for size in SIZES]
     write_numbers(out / "rlsvi.json", {"command": "python -m algorithms.experiments rlsvi", "rows": found})
-    typer.echo("\n".join(as_markdown(found)))
+    typer.echo("\n".join(table_of_sizes(found)))
     typer.echo(f"wrote {out / 'rlsvi.json'}")
