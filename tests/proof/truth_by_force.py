@@ -322,7 +322,7 @@ def _summed(draws: Sequence[Draw], factors: np.ndarray, by: float) -> Cost:
     if laws == {"laplace"}:
         return _both(abs(by) / max(scales)) if max(scales) > 0 else BARE
     if laws == {"normal"}:
-        return _both(math.inf, by**2 / sum(each**2 for each in scales))
+        return _both(math.inf, by**2 / sum(each**2 for each in scales)) if max(scales) > 0 else BARE
     if len(draws) == 2 and laws in ({"exponential"}, {"geometric"}):
         if factors[0] * factors[1] > 0:
             return BARE
