@@ -10,9 +10,9 @@ all other users are told should hardly depend on one user's data.
     LogRatio           what the others see as one number, for a certified lower bound where laws are known
     Agreement          what the others see as a number per state, for a certified lower bound at larger sizes
 
-Of arXiv 2606.01952 only the abstract was read. Which noise its RLSVI adds, whether it cuts values, and what its other
-users see is not known here. So a number above the formula says something of this implementation and nothing of the
-paper.
+Of arXiv 2606.01952 only the abstract was read. Which noise its RLSVI adds, whether it limits values to what rewards can
+add up to, which datasets are its neighbours, and what its other users see is not known here. So a number above the
+formula says something of this implementation and nothing of the paper.
 """
 
 import functools
@@ -144,7 +144,8 @@ class Agreement:
     """In how many steps two of the others are told the same action, added up over their pairs: a number per state.
 
     It is a function of what the others see, so whatever it tells, they can tell. It shows in which state the hidden
-    user was: her visits make the noise of a cell smaller and its value larger, so others are sent to the same action.
+    user was: the value of a later state is added to the cells that she visited there, so others are sent to the same
+    action.
     """
 
     layout: CountLayout

@@ -145,9 +145,8 @@ def selfplay(stored: Stored) -> list[str]:
     plain = next(each for each in stored["curves"] if each["eps"] is None)
     for each in stored["curves"]:
         eps = "no privacy" if each["eps"] is None else f"{each['eps']:g}"
-        lines.append(
-            row(each["learner"], eps, three(each["output_gap"], None if each is plain else plain["output_gap"]))
-        )
+        told = as_told(each["output_gap"], None if each is plain else plain["output_gap"], 4)  # some are near 0
+        lines.append(row(each["learner"], eps, told))
     lines += [row(f"no data: {name}", "", f"{gap:.3f}") for name, gap in stored["without_data"].items()]
     return told_of_runs(stored) + lines
 

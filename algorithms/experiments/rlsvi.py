@@ -7,7 +7,7 @@ lower bound. The noise is Russo's (2019); of the paper with the formula only the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +85,7 @@ def rlsvi(
     out: Annotated[Path, typer.Option(help="folder; rlsvi.json is written there")] = Path("figures"),
 ) -> None:
     """Prints the table; see the module."""
-    found = [measure(size, size.trials) for size in SIZES]
+    found = [{**asdict(size), "delta": DELTA, "seed": SEED, **measure(size, size.trials)} for size in SIZES]
     write_numbers(out / "rlsvi.json", {"command": "python -m algorithms.experiments rlsvi", "rows": found})
     typer.echo("\n".join(table_of_sizes(found)))
     typer.echo(f"wrote {out / 'rlsvi.json'}")

@@ -71,9 +71,18 @@ def finish_cell(
 
 
 def write_numbers(path: Path, content: Mapping[str, Any]) -> None:
-    """The file of an experiment's numbers, JSON: a record a line, so that two files are easily compared."""
+    """The file of an experiment's numbers, JSON: a record a line, so that two files are easily compared.
+
+    With a digest of all else: numbers that were changed by hand do not have it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.replace(path, _lines(content) + "\n")
+    files.replace(path, _lines({**content, "digest": digest_of_numbers(content)}) + "\n")
+
+
+def digest_of_numbers(content: Mapping[str, Any]) -> str:
+    """SHA-256 of what a file of numbers holds, but for the digest itself."""
+    plain = {key: value for key, value in content.items() if key != "digest"}
+    return _digest(json.loads(json.dumps(plain)))
 
 
 def _lines(value: Any, depth: int = 0) -> str:
