@@ -15,7 +15,7 @@ import numpy as np
 from dpverify.accounting.accountant import meets
 from dpverify.claims.claim import ApproxDP, Claim, GaussianDP, PureDP, ZCDP
 from dpverify.claims.curves import parse_claim
-from dpverify.claims.neighbours import Relation
+from dpverify.claims.neighbours import Relation, View
 from dpverify.errors import UsageError
 from dpverify.ledger import Event as LedgerEvent
 from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
@@ -35,7 +35,7 @@ from dpverify.proof.state import check_state, state_of
 from dpverify.proof.surroundings import check_kept, check_settings
 from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
-from dpverify.wild.schema import MOST_PUBLIC, Schema
+from dpverify.wild.schema import fit_claim, MOST_PUBLIC, Schema
 
 MOST_NUMBERS_OF_ROWS = 300
 MOST_PATHS = 256
@@ -161,7 +161,8 @@ def prove(
     Raises
     ------
     UsageError
-        Where the schema allows no neighbours under the relation, or the source of the function is not there.
+        Where the schema allows no neighbours under the relation, where the claim is about another relation, about users
+        or about one user's message and the schema is not, or where the source of the function is not there.
 
     Notes
     -----
@@ -172,6 +173,9 @@ def prove(
     schema = data_schema(data, most=MOST_PUBLIC) if isinstance(data, str) else data
     neighbours = relation if isinstance(relation, Relation) else _relation(relation)
     stated = parse_claim(claim, relation=neighbours) if isinstance(claim, str) else claim
+    if stated is not None:
+        _check_claim(stated, schema, neighbours)
+        stated = fit_claim(stated, schema)
     _check_neighbours(schema, neighbours)
     program = _Program(function, schema, neighbours, dict(arguments or {}))
     found = _from_rules(program, stated)
@@ -263,6 +267,15 @@ def _relation(text: str) -> Relation:
     if text not in known:
         raise UsageError(f"relation {text!r}: must be replace or add-remove")
     return known[text]
+
+
+def _check_claim(claim: Claim, schema: Schema, relation: Relation) -> None:
+    if claim.relation is not relation:
+        raise UsageError(
+            f"the claim is about {claim.relation}, the proof about {relation}: give both the same relation"
+        )
+    if claim.view is View.LOCAL and not schema.local:
+        raise UsageError("the claim is about the local view: one message of one user, whose data is `value: ...`")
 
 
 def _check_neighbours(schema: Schema, relation: Relation) -> None:

@@ -30,8 +30,8 @@ from dpverify.wild.one_line import data_schema
 from dpverify.wild.record import Found, PairResult, Row, WildRecord
 from dpverify.wild.replay_calls import recorded
 from dpverify.wild.replay_calls.player import Player, Replayed, Say
-from dpverify.wild.schema import as_schema, Schema
-from dpverify.wild.trying import of_schema, relations
+from dpverify.wild.schema import as_schema, fit_claim, Schema
+from dpverify.wild.trying import relations
 from dpverify.wild.worker import calling, serving
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def replay(
     found = as_schema(schema)
     caller = _caller(target, call, arguments, encode)
     task = Player(
-        caller, of_schema(claim, found), found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None)
+        caller, fit_claim(claim, found), found, seed, tuple(public), tuple(out), instrument, say or (lambda line: None)
     )
     listed = None if given is None else list(given)
     groups = {each: task.candidates(each, count, listed) for each in relations(found, relation)}

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.base.text import clean
+from dpverify.claims.claim import Claim
+from dpverify.claims.neighbours import Unit, View
 from dpverify.errors import UsageError
 
 CONTAINERS = ("columns", "keywords", "frame", "array", "vector", "list", "args", "records", "value")
@@ -107,6 +109,43 @@ class Schema:
     def column(self, name: str) -> Column:
         """The column of this name."""
         return next(each for each in self.columns if each.name == name)
+
+
+def fit_claim(claim: Claim, schema: Schema) -> Claim:
+    """State the claim about what the schema protects: its view, and its unit.
+
+    Parameters
+    ----------
+    claim : Claim
+        About records, unless it says otherwise.
+    schema : Schema
+        A column of kind "unit" says that users are protected; a single value, that it is the local view.
+
+    Returns
+    -------
+    Claim
+        The same number with the view and the unit of the schema.
+
+    Raises
+    ------
+    UsageError
+        For a claim about users or trajectories where a row is all that the schema knows of them.
+
+    Examples
+    --------
+    >>> from dpverify import PureDP
+    >>> from dpverify.wild.one_line import data_schema
+    >>> fit_claim(PureDP(1), data_schema("value: category yes|no")).view
+    <View.LOCAL: 'local'>
+    """
+    if claim.unit is not Unit.RECORD and schema.unit is None:
+        whose = "users" if claim.unit is Unit.USER else "trajectories"
+        raise UsageError(
+            f'{schema.source}: the claim is about {whose} with many rows; the schema needs a column of kind = "unit" '
+            f"(most = 1 where each has one row)"
+        )
+    view = View.LOCAL if schema.local else claim.view
+    return replace(claim, view=view, unit=Unit.RECORD if schema.unit is None else Unit.USER)
 
 
 def read_schema(path: str | Path, *, most: int = MOST_ROWS) -> Schema:

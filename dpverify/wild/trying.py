@@ -14,7 +14,7 @@ from dpverify.base import require
 from dpverify.base.rounding import text_above
 from dpverify.base.seeding import Stage, stream
 from dpverify.claims.claim import Claim, WholeProfile
-from dpverify.claims.neighbours import Pair, Relation, Unit, View
+from dpverify.claims.neighbours import Pair, Relation
 from dpverify.errors import InvalidTrials, RunError, TargetError, UsageError
 from dpverify.wild import climbing, datasets, pairs, refutation
 from dpverify.wild.datasets import Candidate
@@ -24,7 +24,7 @@ from dpverify.wild.local import Here, on_wire, ReleaseSource
 from dpverify.wild.pair_audit import Budget, Contender, LARGEST_BLOCK, MOST_EACH, PASS, Race, SAMPLE, timed
 from dpverify.wild.record import PairResult, Row, TryRecord
 from dpverify.wild.refutation import Shown, shown_of
-from dpverify.wild.schema import as_schema, Schema
+from dpverify.wild.schema import as_schema, fit_claim, Schema
 
 # ----------------------------------------------------------------------------------------------------------------------
 # How it looks, and where its releases come from.
@@ -161,7 +161,7 @@ class Trial:
         self.origin, self.schema, self.asked, self.say, self.cwd = source, schema, asked, say, cwd
         self.arguments = arguments
         self.source = Narrowed(source, asked.out, asked.public)
-        self.claim = of_schema(claim, schema)
+        self.claim = fit_claim(claim, schema)
         self.notes: list[str] = []
         if isinstance(self.claim, WholeProfile) and math.isfinite(self.claim.eps_at(TRIED_DELTA)):
             self.claim = replace(self.claim, delta=TRIED_DELTA)  # type: ignore[call-arg]
@@ -506,17 +506,6 @@ class Trial:
         return found
 
 
-def of_schema(claim: Claim, schema: Schema) -> Claim:
-    """The claim about what the schema protects: its view, and its unit."""
-    if claim.unit is Unit.USER and schema.unit is None:
-        raise UsageError(
-            f'{schema.source}: the claim is about users; the schema needs a column of kind = "unit" '
-            "(most = 1 where a row is a user)"
-        )
-    view = View.LOCAL if schema.local else claim.view
-    return replace(claim, view=view, unit=claim.unit if schema.unit is None else Unit.USER)
-
-
 def _units_in_words(schema: Schema, relations: list[Relation]) -> str:
     assert schema.unit is not None
     column = schema.columns[schema.unit]
@@ -611,7 +600,7 @@ def traced_grid(
     inside: Pairs,
 ) -> Code:
     """What the tape says of the first pairs, by relation: so many, however long they take."""
-    claim = of_schema(claim, schema)
+    claim = fit_claim(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
     for each, grid in inside.items():
