@@ -10,6 +10,8 @@ binary = Subject(
     claim=PureDP(1.0, view=View.LOCAL),
     pairs=(Pair(0, 1, name="no and yes"),),
     accounted=True,
+    accept="proof",
+    schema="value: category 0|1",
 )
 kary = Subject(
     name="5-ary",
@@ -17,6 +19,8 @@ kary = Subject(
     claim=PureDP(1.0, view=View.LOCAL),
     pairs=(Pair(0, 1, name="0 and 1"), Pair(4, 2, name="4 and 2")),
     accounted=True,
+    accept="proof",
+    schema="value: category 0|1|2|3|4",
 )
 reports = Subject(
     name="three-reports",

@@ -604,7 +604,7 @@ def counted(record, alone, left):
     return same(exact, log, "log10_p_value", 1e-6) if alone else None
 
 
-GRADES = "code conforms", "author's ledger", "author's theorem"  # the strongest first
+GRADES = "proved from the code", "code conforms", "author's ledger", "author's theorem"  # the strongest first
 PROVED = "CERTIFIED", "ACCOUNTED"
 COMPARED = "LaplaceNoise", "GaussianNoise", "DiscreteLaplaceNoise", "DiscreteGaussianNoise", "BinomialNoise"
 
@@ -617,10 +617,10 @@ def rests_on(record):
     moves = found.get("paths") is not None or any(row["moved"] for row in found.get("draws", ()))
     seen = moves and found["alignment"] != "learned" and not found["uncovered"]
     if seen and found["status"] in ("CONFORMS", "EXACT"):
-        return GRADES[0]
+        return GRADES[1]
     if any(row[1].partition(" ")[0] not in COMPARED for row in record["ledger"]):
-        return GRADES[2]
-    return GRADES[0 if seen and found["number"] is not None and found["number"] <= record["claimed"] else 1]
+        return GRADES[3]
+    return GRADES[1 if seen and found["number"] is not None and found["number"] <= record["claimed"] else 2]
 
 
 def judged(record, alone, left):
@@ -678,15 +678,16 @@ def judged(record, alone, left):
     need(verdict == rule or record["refuted_by"], f"the verdict is {verdict}, not {rule}")
     eps_upper = record["eps_upper"]
     contradicted = unlike or (eps_upper is not None and record["eps_lower"] > eps_upper)
-    basis = rests_on(record)
-    blind = record["missed_twins"] and basis != GRADES[0]
-    proved = record["accounted"] and not contradicted and not blind
-    word = ("CERTIFIED" if basis == GRADES[0] else "ACCOUNTED") if proved else "OPEN"
+    by_code = proved_by_code(record, left)
+    basis = GRADES[0] if by_code else rests_on(record)
+    blind = record["missed_twins"] and basis not in GRADES[:2]
+    proved = (by_code or (record["accounted"] and not blind)) and not contradicted
+    word = ("CERTIFIED" if basis in GRADES[:2] else "ACCOUNTED") if proved else "OPEN"
     status = verdict if verdict != "NOT_REFUTED" else word
     need(record["grade"] == (basis if status in PROVED else None), f"the grade does not follow: it is {basis}")
     need((status, contradicted) == (record["status"], record["ledger_contradicted"]), "the status does not follow")
     honest = record["planted"] or not contradicted
-    accepted = {"": (status,), "ledger": PROVED, "conforms": PROVED[:1], "proof": ()}
+    accepted = {"": (status,), "ledger": PROVED, "conforms": PROVED[:1], "proof": PROVED[:1] if by_code else ()}
     need(record["accept"] in accepted, "what is accepted is no level of evidence")
     honest = honest and status in accepted[record["accept"]]
     wanted = record["expected_accounted"] in (None, record["accounted"]) and verdict == (
@@ -741,7 +742,7 @@ def certificate(document, left):
     fine = fine and not contradicted
     weakest = max(grades, key=GRADES.index) if fine and None not in grades else None
     need(document["grade"] == weakest, f"the certificate's grade does not follow: it is {weakest}")
-    seen = fine and weakest == GRADES[0]
+    seen = fine and weakest in GRADES[:2]
     need(document["certified"] == seen == (not document["objections"]), "certified does not follow from the evidence")
     need(document["accept"] in ("ledger", "conforms", "proof"), "what is accepted is no level of evidence")
     silent = any(p["verdict"] in ("INCONCLUSIVE", "OPEN") and p["detectable_rate"] is None for p in promises) or any(
@@ -1351,6 +1352,25 @@ def proof(document, relation, found, left):
         left.append("that what is proved meets the claim, a numerical account")
         met = found["holds"]
     need(found["holds"] == met, "whether the claim is proved does not follow")
+
+
+def proved_by_code(record, left):
+    """Whether a record has a proof from the code, and nothing in it says otherwise."""
+    if record["proof"] is None:
+        return False
+    found = dict(record["proof"])
+    need(isinstance(found.pop("schema"), str), "a proof without its schema")
+    left.append("that a proof is about the schema that it names, taken from the file")
+    if found["derivation"]:
+        proof(record, record["relation"], {**found, "seconds": 0.0}, left)
+    else:
+        need(not found["holds"], "a proof without its derivation")
+    if record["verdict"] != "INVALID":
+        name = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}.get(record["notion"], "eps")
+        lower = record["number_lower" if record["notion"] not in ("rdp", "tradeoff") else "eps_lower"]
+        need(not (found["holds"] and record["verdict"] == "REFUTED"), "proved and refuted")
+        need(lower <= found[name] * (1 + 1e-9), "more is shown than is proved to be possible")
+    return found["holds"]
 
 
 TRIED_KEYS = set(

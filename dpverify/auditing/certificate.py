@@ -321,7 +321,7 @@ class Certificate:
         wrong = any(record.ledger_contradicted for record in self.records)
         if self.verdict is Verdict.REFUTED or wrong or any(check.verdict == BROKEN for check in self.promises):
             return EXIT_UNEXPECTED
-        return EXIT_OK if self.accept.met_by(self.status) else EXIT_FAILED
+        return EXIT_OK if self.accept.met_by(self.status, self.grade) else EXIT_FAILED
 
     def exit_code_allowing(self, *, open_claims: bool) -> int:
         """The exit code of somebody to whom a claim that is OPEN, or more than that, is good enough."""

@@ -152,6 +152,9 @@ class AuditRecord:
         What the bound was computed from (`evidence.tally`); None where no bound was.
     charged : tuple of Charged, or None
         The ledger's events as numbers (`ledger.description`); None where some are more than noise.
+    proof : dict or None
+        What was proved from the code for all neighbours of a schema: `Proof.to_dict`, and the `schema`. None where
+        nobody asked for a proof.
     audited : tuple of (float, float), or None
         (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do: `eps_lower` and
         `number_lower` are the tape's then, at significance 0. None otherwise.
@@ -237,6 +240,7 @@ class AuditRecord:
     tape: Taped | None = None
     working: Working | None = None
     charged: tuple[Charged, ...] | None = None
+    proof: dict[str, Any] | None = None
     audited: tuple[float, float] | None = None
     # filled by a suite
     expected: str | None = None
@@ -281,6 +285,8 @@ class AuditRecord:
         """
         if self.verdict != Verdict.NOT_REFUTED:
             return Status(self.verdict)
+        if self.proof is not None and self.proof["holds"] and not self.ledger_contradicted:
+            return Status.CERTIFIED
         blind = bool(self.missed_twins) and self._rests_on is not Grade.CODE
         proved = self.accounted is True and not self.ledger_contradicted and not blind
         if not proved:
@@ -290,7 +296,9 @@ class AuditRecord:
     @property
     def grade(self) -> Grade | None:
         """What the proof rests on; None where the claim is not proved."""
-        return self._rests_on if self.status in (Status.CERTIFIED, Status.ACCOUNTED) else None
+        if self.status not in (Status.CERTIFIED, Status.ACCOUNTED):
+            return None
+        return Grade.PROOF if self.proof is not None and self.proof["holds"] else self._rests_on
 
     @property
     def unseen(self) -> str:
@@ -317,6 +325,12 @@ class AuditRecord:
         if self.tape is None or self.tape.number is None or not seen:
             return Grade.LEDGER
         return Grade.CODE if self.tape.number <= self.claimed else Grade.LEDGER
+
+    @property
+    def proved_number(self) -> float | None:
+        """What is proved from the code in the claim's own unit; None without a proof, and for a claim of a curve."""
+        name = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}.get(self.notion)
+        return None if self.proof is None or name is None else float(self.proof[name])
 
     @property
     def ledger_contradicted(self) -> bool:
@@ -372,6 +386,26 @@ class AuditRecord:
             audited=(self.eps_lower, self.number_lower),
         )
 
+    def with_proof(self, proof: dict[str, Any]) -> "AuditRecord":
+        """Add what was proved from the code.
+
+        A lower bound of trials or tape above a number that is proved is a contradiction. The record is INVALID then: no
+        evidence of it can be relied on.
+        """
+        with_it = replace(self, proof=proof)
+        proved, lower = with_it.proved_number, self.number_lower
+        if proved is None:
+            proved, lower = proof["eps"], self.eps_lower
+        refuted = proof["holds"] and self.verdict is Verdict.REFUTED
+        if self.verdict is Verdict.INVALID or not (refuted or lower > proved * (1 + 1e-9)):
+            return with_it
+        shown = f"this pair shows at least {lower:.6g}" if lower > self.claimed or not refuted else self.notes[-1]
+        apart = (
+            f"two pieces of evidence contradict each other: the code is proved to be at most {proved:.6g} for every "
+            f"pair of {proof['schema']!r}; {shown}. The pair may be none of the schema"
+        )
+        return replace(with_it, verdict=Verdict.INVALID, invalid=apart)
+
     def _contradiction(self, tape: Taped) -> str:
         """How the trials contradict what the code shows on this pair, with both figures; empty where they do not.
 
@@ -394,7 +428,9 @@ class AuditRecord:
         wanted = self.expected or Verdict.NOT_REFUTED
         account = self.expected_accounted is None or self.accounted is self.expected_accounted
         honest = not self.ledger_contradicted or self.planted
-        enough = not self.accept or (self.accept in tuple(Accept) and Accept(self.accept).met_by(self.status))
+        enough = not self.accept or (
+            self.accept in tuple(Accept) and Accept(self.accept).met_by(self.status, self.grade)
+        )
         return self.verdict == wanted and account and honest and enough
 
     def to_dict(self) -> dict[str, Any]:

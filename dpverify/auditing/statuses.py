@@ -18,8 +18,8 @@ from enum import StrEnum
 #       counts
 #     NOT_REFUTED    none of these; always printed with the most favourable violation that it refutes
 #
-# Sampling never verifies. A claim is proved only by its ledger (`accounted`), and only as far as the ledger
-# tells the truth; a certified lower bound above the ledger's upper bound shows that it does not.
+# Sampling never verifies. A claim is proved by its code (`dpverify.proof`), or by its ledger (`accounted`) as far as
+# the ledger tells the truth; a certified lower bound above the ledger's upper bound shows that it does not.
 
 
 class Verdict(StrEnum):
@@ -57,28 +57,31 @@ class Accept(StrEnum):
 
     LEDGER    that its ledger meets it: ACCOUNTED or CERTIFIED
     CONFORMS  that the code was seen to follow its ledger, too: CERTIFIED
-    PROOF     that it is proved from the code itself, which only `certify --data` does
+    PROOF     that it is proved from the code itself: by `certify --data`, or of a subject with a schema
     """
 
     LEDGER = "ledger"
     CONFORMS = "conforms"
     PROOF = "proof"
 
-    def met_by(self, status: Status) -> bool:
-        """Whether a status that rests on a ledger is enough."""
-        enough = {Accept.LEDGER: (Status.CERTIFIED, Status.ACCOUNTED), Accept.CONFORMS: (Status.CERTIFIED,)}
-        return status in enough.get(self, ())
+    def met_by(self, status: Status, grade: "Grade | None") -> bool:
+        """Return whether this status, which rests on a proof of this grade, is enough."""
+        if self is Accept.PROOF:
+            return status is Status.CERTIFIED and grade is Grade.PROOF
+        return status is Status.CERTIFIED or (self is Accept.LEDGER and status is Status.ACCOUNTED)
 
 
 class Grade(StrEnum):
     """What a proof rests on, the strongest first.
 
+    PROOF    the code itself: it was proved for all neighbours of a schema (`dpverify.proof`), no ledger is needed
     CODE     the code was compared with the ledger on the pairs (it conforms, its law was enumerated, or the ledger that
              it adds is within the claim)
     LEDGER   the ledger is the author's word: the code was not traced, or its draws decide nothing
     THEOREM  the ledger has a step of which no draw shows anything (`PureStep` and kin); its theorem is the author's
     """
 
+    PROOF = "proved from the code"
     CODE = "code conforms"
     LEDGER = "author's ledger"
     THEOREM = "author's theorem"

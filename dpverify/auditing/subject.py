@@ -45,9 +45,9 @@ class Subject:
     accounted : bool, optional
         What the ledger must say: True if it meets the claim, False if it does not. None if there is no ledger, or
         nobody asks.
-    accept : {"", "ledger", "conforms"}
+    accept : {"", "ledger", "conforms", "proof"}
         The least evidence that is as expected, see `statuses.Accept`: "conforms" asks that the subject is CERTIFIED,
-        "ledger" that it is ACCOUNTED at least. "" accepts what is not refuted.
+        "ledger" that it is ACCOUNTED at least, "proof" that it is proved from its code. "" accepts what is not refuted.
     planted : bool
         True for a bug that was put in on purpose.
     ledger : Ledger, optional
@@ -58,6 +58,9 @@ class Subject:
         Where a published claim comes from. The scorecard prints them.
     notes : tuple of str
         Are added to the notes of its records.
+    schema : str
+        What the data look like, e.g. "vector: real 0..1, rows 5..50", as for `prove`. The claim is then proved from the
+        code as well, for all neighbouring datasets of this schema. "" proves nothing.
     blind : str
         Why the trials of a view cannot see less noise, where the target asks for `twins`.
     file : str
@@ -68,7 +71,8 @@ class Subject:
     Raises
     ------
     ParameterError
-        For pairs that are no tuple of Pair, trials that are no positive whole number, and another `expected`.
+        For pairs that are no tuple of Pair, trials that are no positive whole number, another `expected`, and "proof"
+        that is asked for without a schema.
     """
 
     name: str
@@ -86,6 +90,7 @@ class Subject:
     paper: str = ""
     statement: str = ""
     notes: tuple[str, ...] = field(default=())
+    schema: str = ""
     blind: str = ""
     file: str = ""  # the audit file that declares it, and the line; filled by discovery
     line: int = 0
@@ -97,8 +102,10 @@ class Subject:
         check_answers(self.outcomes)
         if self.expected not in (REFUTED, NOT_REFUTED):
             raise ParameterError("expected", self.expected, f"{REFUTED} or {NOT_REFUTED}")
-        if self.accept not in ("", Accept.LEDGER, Accept.CONFORMS):
-            raise ParameterError("accept", self.accept, f'"", {Accept.LEDGER} or {Accept.CONFORMS}')
+        if self.accept not in ("", *Accept):
+            raise ParameterError("accept", self.accept, '"", ' + " or ".join(Accept))
+        if self.accept == Accept.PROOF and not self.schema:
+            raise ParameterError("schema", self.schema, "what the data look like, where a proof is asked for")
 
     def found(self, name: str, file: str, line: int) -> "Subject":
         """The same subject under its full name, with the place that declares it."""

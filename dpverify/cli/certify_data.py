@@ -250,20 +250,7 @@ def proved_in_child(
         except UsageError as error:
             found[str(each)] = {"problem": str(error)}
             continue
-        found[str(each)] = {
-            "holds": proof.holds,
-            "eps": proof.eps,
-            "rho": proof.rho,
-            "mu": proof.mu,
-            "ended": "" if proof.ended is None else str(proof.ended),
-            "steps": [str(step) for step in proof.steps],
-            "paths": proof.paths,
-            "notes": list(proof.notes),
-            "pair": None if proof.holds or not proof.pair else [[list(row) for row in rows] for rows in proof.pair],
-            "mend": proof.mend,
-            "seconds": proof.seconds,
-            "derivation": proof.derivation,
-        }
+        found[str(each)] = {**proof.to_dict(), "seconds": proof.seconds}
     return found
 
 

@@ -121,6 +121,22 @@ class Proof:
     mend: str = ""
     derivation: dict[str, Any] = field(default_factory=dict, compare=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, the same for every run: without `seconds`."""
+        return {
+            "holds": self.holds,
+            "eps": self.eps,
+            "rho": self.rho,
+            "mu": self.mu,
+            "ended": "" if self.ended is None else str(self.ended),
+            "steps": [str(step) for step in self.steps],
+            "paths": self.paths,
+            "notes": list(self.notes),
+            "pair": None if self.holds or not self.pair else [[list(row) for row in rows] for rows in self.pair],
+            "mend": self.mend,
+            "derivation": self.derivation,
+        }
+
     def __str__(self) -> str:
         if self.ended is not None:
             return f"OPEN: {self.ended}"

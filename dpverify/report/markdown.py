@@ -13,8 +13,19 @@ STATES = {
     3: "**Incomplete:** an audit is inconclusive, invalid or failed, or was not reached.",
 }
 NAMED = 50  # subjects that were not reached, by name
-HEAD = ("status", "claim", "claimed", "certified ≥", "ledger ≤", "code", "detectable", "bugs caught", "expected")
-ALIGNED = ("---", "---", "--:", "--:", "--:", "---", "--:", "---", "---")
+HEAD = (
+    "status",
+    "claim",
+    "claimed",
+    "certified ≥",
+    "ledger ≤",
+    "proof ≤",
+    "code",
+    "detectable",
+    "bugs caught",
+    "expected",
+)
+ALIGNED = ("---", "---", "--:", "--:", "--:", "--:", "---", "--:", "---", "---")
 
 
 def render(result: SuiteResult) -> str:
@@ -63,9 +74,9 @@ def render(result: SuiteResult) -> str:
     lines += [
         f"Seed {result.seed}. {words.family(result)} "
         "Numbers are in each claim's own unit. *Detectable*: the most favourable violation that the run refutes with "
-        "95 % power; one that is less favourable has to be larger, or is missed. OPEN is not proved: only a ledger "
-        "proves a claim, if it lists what is released. *Code* is what runs of the code itself on both datasets with "
-        "the same random values show, on the pairs given.",
+        "95 % power; one that is less favourable has to be larger, or is missed. OPEN is not proved: a claim is "
+        "proved from the code itself (*proof*), or by a ledger, if it lists what is released. *Code* is what runs of "
+        "the code itself on both datasets with the same random values show, on the pairs given.",
         "",
     ]
     return "\n".join(lines)
@@ -98,6 +109,7 @@ def _table(entries: Sequence[ClaimEntry]) -> list[str]:
             f"{words.unit(record)} {words.claimed(record)}",
             words.lower(record),
             words.number(record.number_upper),
+            words.proved(record),
             words.cell(record),
             words.number(record.detectable),
             words.bugs(entry),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpverify.auditing.record import AuditRecord
-from dpverify.auditing.statuses import Status, Verdict
+from dpverify.auditing.statuses import Grade, Status, Verdict
 from dpverify.base.text import many
 from dpverify.errors import EXIT_OK, EXIT_UNEXPECTED
 from dpverify.promises import BROKEN, INCONCLUSIVE, KEPT, OPEN, PromiseCheck
@@ -250,7 +250,12 @@ def _false(overview: Overview) -> ReportAnswer:
 
 def _proved(overview: Overview) -> ReportAnswer:
     count, accounted = overview.counts[Status.CERTIFIED], overview.counts[Status.ACCOUNTED]
-    lines = [Line("CERTIFIED: by their ledgers, which their code follows")] if count else []
+    certified = [entry.record for entry in overview.claims if entry.record and entry.status is Status.CERTIFIED]
+    by_code = sum(record.grade is Grade.PROOF for record in certified)
+    lines = [Line(f"CERTIFIED: {by_code} from the code itself")] if by_code else []
+    if count > by_code:
+        others = f"{count - by_code} " if by_code else ""
+        lines.append(Line(f"CERTIFIED: {others}by their ledgers, which their code follows"))
     if accounted:
         lines.append(Line(f"{accounted} more ACCOUNTED: by their ledgers; that the code follows them was not seen"))
     kept = overview.promised(KEPT)

@@ -304,7 +304,9 @@ def expectation(record: AuditRecord) -> str:
         return f"expected {record.expected or Verdict.NOT_REFUTED}"
     if record.ledger_contradicted:
         return f"the {'code contradicts' if record.unlike_ledger else 'trials contradict'} the ledger"
-    return f"expected accounted: {'yes' if record.expected_accounted else 'no'}"
+    if record.expected_accounted is not None and record.accounted is not record.expected_accounted:
+        return f"expected accounted: {'yes' if record.expected_accounted else 'no'}"
+    return f"expected evidence: {record.accept}"
 
 
 def failed_trials(record: AuditRecord) -> str:
@@ -417,7 +419,27 @@ def ledger_sentence(record: AuditRecord) -> str:
     return f"The ledger proves {upper} only: it does not prove the claim."
 
 
+def proof_sentence(record: AuditRecord) -> str:
+    """What is proved from the code, in one sentence; empty where nobody asked."""
+    if record.proof is None:
+        return ""
+    if record.proof["ended"]:
+        return f"Not proved from the code: {record.proof['ended']}."
+    upper = record.proved_number
+    said = "the claim" if upper is None else quantity(record, "<=", upper)
+    where = f"for all neighbours of {record.proof['schema']!r}"
+    return f"Proved from the code {where}: {said}{'' if record.proof['holds'] else ', which is more than is claimed'}."
+
+
+def proved(record: AuditRecord) -> str:
+    """The number that is proved from the code, "ended", or "-" where nobody asked."""
+    if record.proof is None:
+        return "-"
+    return "ended" if record.proof["ended"] else number(record.proved_number)
+
+
 GRADE_SENTENCES = {
+    Grade.PROOF: "No ledger is needed: the code itself is proved.",
     Grade.CODE: "The code was compared with the ledger on these pairs, and conforms.",
     Grade.LEDGER: "The ledger is the author's word: nothing has compared the code with it.",
     Grade.THEOREM: "The ledger has steps that no draw of the code shows: their theorem is the author's word.",
@@ -443,7 +465,7 @@ def of_code(record: AuditRecord) -> str:
 
 def evidence_words(record: AuditRecord) -> str:
     """The evidence in sentences: trials, the code where it decides something, the ledger."""
-    said = (sentence(record), of_code(record), ledger_sentence(record))
+    said = (sentence(record), of_code(record), ledger_sentence(record), proof_sentence(record))
     return " ".join(each for each in said if each)
 
 

@@ -154,7 +154,7 @@ class SuiteResult:
             record.subject
             for record in self.records
             if record.verdict != Verdict.REFUTED
-            and (record.tape is None or not record.tape.traced or record.grade not in (None, Grade.CODE))
+            and (record.tape is None or not record.tape.traced or record.grade not in (None, Grade.PROOF, Grade.CODE))
         )
 
     @property
@@ -341,7 +341,8 @@ def _refuted(record: AuditRecord, family: str, level: float) -> AuditRecord:
     evidence = f"p = {record.p_text}" if family == HOLM else f"e = {record.e_value:.4g}"
     error = "family-wise error" if family == HOLM else "false discovery rate"
     note = f"refuted by {family} over the whole suite ({evidence}, {error} {level:g}); its own bound alone does not"
-    return replace(record, verdict=Verdict.REFUTED, refuted_by=family, notes=(*record.notes, note))
+    refuted = replace(record, verdict=Verdict.REFUTED, refuted_by=family, notes=(*record.notes, note))
+    return refuted if record.proof is None else refuted.with_proof(record.proof)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

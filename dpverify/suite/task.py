@@ -67,10 +67,20 @@ class _Task:
 def _run(task: _Task) -> AuditRecord | Failure:
     subject, settings = task.subject, task.settings
     try:
+        proof = _proved(subject) if subject.schema else None  # first: of the code as it was loaded
         record = _labelled(_audited(task, subject.target, settings.seed, subject.ledger), subject)
+        record = record if proof is None else record.with_proof(proof)
         return _with_ladder(task, record) if settings.ladder else record
     except (Exception, SystemExit) as error:  # foreign code may also ask for the end of the process
         return Failure.of(subject.name, error, subject.file, subject.line)
+
+
+def _proved(subject: Subject) -> dict[str, Any]:
+    from dpverify.proof import prove  # loads what only subjects with a schema need
+
+    claim = subject.claim
+    proof = prove(subject.target, data=subject.schema, relation=claim.relation, claim=claim)
+    return {"schema": subject.schema, **proof.to_dict()}
 
 
 def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: str | None = None) -> AuditRecord:

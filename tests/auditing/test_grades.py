@@ -110,7 +110,7 @@ def test_a_subject_may_ask_for_more_than_its_ledger(made):
             )
 
 
-@pytest.mark.parametrize("accept", ["proof", "LEDGER", "anything", None])
+@pytest.mark.parametrize("accept", ["PROOF", "LEDGER", "anything", None])
 def test_a_subject_asks_for_a_level_that_a_suite_can_reach(accept):
     with pytest.raises(ParameterError, match="accept"):
         Subject(name="s", target=unseen, claim=CLAIM, pairs=(PAIR,), accept=accept)
