@@ -36,7 +36,7 @@ from dpverify.evidence.bounds.tradeoff_curve import CurveTest
 from dpverify.evidence.tally import Working
 from dpverify.ledger.compound_events import AboveThreshold
 from dpverify.ledger.description import CLOSED
-from dpverify.promises import detectable_rate, KEPT, PromiseCheck
+from dpverify.promises import detectable_rate, PromiseCheck
 from dpverify.report import json_file
 from dpverify.report.html_page import certificate_json
 from dpverify.suite.result import check_words, FAMILIES, SuiteResult
@@ -54,7 +54,18 @@ _RECORD = (
     *(f"tape.{name}" for name in ("reasons", "witness", "loss", "bad", "notes", "uncovered")),
     *(f"tape.draws[].{name}" for name in ("count", "moved", "shift_max", "shift_l1", "shift_l2")),
 )
-_PROMISE = ("bound", "tightness", "worst", "violations", "witness", "block", "paper", "statement", "active_share")
+_PROMISE = (
+    "bound",
+    "tightness",
+    "worst",
+    "violations",
+    "witness",
+    "block",
+    "paper",
+    "statement",
+    "active_share",
+    "expected",
+)
 _SUITE = (  # what a certificate says twice
     *("relation", "unit", "view", "assumptions", "source", "pair", "pair_verified", "score", "paper", "statement"),
     *("file", "line", "source_digest", "expected", "expected_accounted", "accept", "planted", "refuted_by", "ledger"),
@@ -70,7 +81,7 @@ TAKEN = {
     json_file.SCHEMA: (
         *("environment", "identity", "failures", "asked", "interrupted", "require_tape"),
         *(f"records[].{name}" for name in (*_RECORD, *_SUITE)),
-        *(f"promises[].{name}" for name in (*_PROMISE, "expected")),
+        *(f"promises[].{name}" for name in _PROMISE),
     ),
     TRIED: (
         *("again", "versions", "seed", "seconds", "predicted_seconds", "notes", "repro", "pairs", "findings", "code"),
@@ -179,7 +190,7 @@ def _rebuild(document: dict[str, Any]) -> Any:
         certificate = replace(
             certificate,
             records=tuple(_rebuild_record(replace(record, **same)) for record in certificate.records),
-            promises=tuple(replace(_rebuild_promise(each), expected=KEPT) for each in certificate.promises),
+            promises=tuple(_rebuild_promise(each) for each in certificate.promises),
         )
         return json.loads(certificate_json(certificate))
     result = decoded(SuiteResult, document)
