@@ -69,7 +69,7 @@ def wager(experiment: Experiment, request: Request) -> Finding:
     total = bettor.total
     bound = LowerBound(
         eps_lower=eps_lower,
-        number_lower=_in_own_unit(claim, eps_lower),
+        number_lower=in_own_unit(claim, eps_lower),
         detectable=_implying(claim, detectable),
         detectable_eps=detectable,
         test="betting",
@@ -112,10 +112,10 @@ def _number_course(claim: Claim, course: list[tuple[int, float]]) -> list[tuple[
     if not isinstance(claim, WholeProfile) or not course:
         return []
     step = max(1, math.ceil((len(course) - 1) / MOST_CONVERTED))
-    return [(trials, _in_own_unit(claim, eps, tolerance=1e-3)) for trials, eps in course[-1::-step][::-1]]
+    return [(trials, in_own_unit(claim, eps, tolerance=1e-3)) for trials, eps in course[-1::-step][::-1]]
 
 
-def _in_own_unit(claim: Claim, eps_lower: float, tolerance: float = 1e-12) -> float:
+def in_own_unit(claim: Claim, eps_lower: float, tolerance: float = 1e-12) -> float:
     """The largest claimed number (eps, rho, mu or factor), from below, that implies no more than `eps_lower`.
 
     0 where even the smallest number of its kind implies more, as with Renyi divergences of few orders.
@@ -137,7 +137,7 @@ def _implying(claim: Claim, eps: float) -> float:
     """The smallest claimed number, from above and to four digits, that implies `eps` at the claim's delta."""
     if not isinstance(claim, WholeProfile) or eps == math.inf:
         return eps
-    high = max(_in_own_unit(claim, eps), math.ulp(0.0))
+    high = max(in_own_unit(claim, eps), math.ulp(0.0))
     while claim.with_number(high).eps < eps:
         high *= 1 + 1e-9
     return digits_up(high)

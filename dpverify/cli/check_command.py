@@ -23,14 +23,30 @@ def check(
 ) -> None:
     """Compute again everything that follows from the counts, bets, events and values in the file; trust nothing.
 
-    Of a proof from the code it computes the account of every path; --rerun 1 proves the code again and compares.
+    All words of the file are written again from its evidence and compared. What follows from nothing else in the file
+    is listed as taken from it. Of a proof from the code it computes the account of every path; --rerun 1 proves
+    the code again and compares.
     The checker is one file of the standard library that runs without dpverify as well: `python check.py FILE`.
     Exit code: 0 all that was checked follows, 1 something does not, 2 not such a file, 3 blocks could not be run again.
     """
-    code = checker.main([str(certificate)])
+    code = checker.main([str(certificate)], _words)
     if code or not rerun:
         raise typer.Exit(EXIT_USAGE if code == 2 else EXIT_UNEXPECTED if code else 0)
     raise typer.Exit(_again(json.loads(certificate.read_text(encoding="utf-8")), rerun))
+
+
+def _words(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """What the file says otherwise than its evidence, and the list of what is taken from the file."""
+    from dpverify.report.rebuilding import differences, taken_from_file
+
+    if document["schema"] not in checker.SCHEMAS:
+        return [], []
+    parts: dict[str, list[str]] = {}
+    for path in taken_from_file(document):
+        part, inside, name = path.partition("[].")
+        parts.setdefault(f"{part}[]: " if inside else "", []).append(name if inside else path)
+    lines = [f"taken from the file: {part}{', '.join(names)}" for part, names in parts.items()]
+    return list(map(clean, differences(document))), list(map(clean, lines))
 
 
 def _again(document: dict[str, Any], count: int) -> int:

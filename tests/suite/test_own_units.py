@@ -7,7 +7,7 @@ import pytest
 from in_process import run_suite
 
 from dpverify import ApproxDP, GaussianDP, Pair, PureDP, RenyiDP, Subject, TradeOff, ZCDP
-from dpverify.auditing.sequential import _in_own_unit
+from dpverify.auditing.sequential import in_own_unit
 from dpverify.claims.claim import REPORTING_DELTA
 from dpverify.errors import ParameterError
 from dpverify.report import plots, words
@@ -131,5 +131,5 @@ def test_a_renyi_claim_of_few_orders_has_a_number_for_any_eps():
     claim = RenyiDP(((2, 0.5), (8, 1.1)))
     with pytest.raises(ParameterError):
         claim.with_number(0.0)
-    assert _in_own_unit(claim, 0.7) == 0.0
-    assert 0 < _in_own_unit(claim, 1.9) < 1
+    assert in_own_unit(claim, 0.7) == 0.0
+    assert 0 < in_own_unit(claim, 1.9) < 1
