@@ -61,7 +61,7 @@ class Entry:
 # What a run of the proof did
 
 
-@dataclass
+@dataclass(eq=False)
 class OpenCall:
     """A call of a function that is not the program's and has not returned; it may call the program back.
 
@@ -184,6 +184,8 @@ QUIET = (
     "unfollowed",
     "outer_names",
     "yields",
+    "yields_and_receives",
+    "returns_of_generator",
     "keep",
     "plain",
     "contexts",

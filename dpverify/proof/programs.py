@@ -144,10 +144,43 @@ def outer_names(run: Run) -> None:
         raise run.ends("a loop over rows calls a function that assigns names outside of it", "collect sums with +=")
 
 
-def yields(run: Run, value: Any = None) -> Any:
-    """`yield value`: not in a loop over rows."""
+def yields(run: Run, value: Any, is_new: bool) -> Any:
+    """`yield value`: not in a loop over rows. `is_new`: its expression makes a list or array that nobody else has.
+
+    Where the generator is the output, whoever gets it may do more than read: throw an exception into it, and change
+    what it gave before it goes on. So it yields outside of `try` and `with`, and only what cannot change, or what the
+    program has no other name for.
+    """
     outer_names(run)
+    if run.gives:
+        if run.tries:
+            raise run.ends("a generator that is released yields within try or with", "move the yield out of it")
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | set) else ()
+        run.made_anew = value if is_new and not any(map(_may_change, parts)) else None
     return value
+
+
+def yields_and_receives(run: Run, value: Any) -> Any:
+    """`x = yield value`: what is sent decides how the program goes on, so that the generator may not be released."""
+    if run.gives:
+        raise run.ends("a generator that is released uses what is sent into it", "use yield as a statement")
+    return yields(run, value, False)
+
+
+def returns_of_generator(run: Run, value: Any) -> Any:
+    """`return value` of a generator: whoever reads it to its end gets this value, too."""
+    if run.gives and value is not None:
+        raise run.ends("a generator that is released returns a value beside what it yields", "yield it")
+    return value
+
+
+def _may_change(value: Any) -> bool:
+    """Whether somebody who has the value may change it."""
+    if isinstance(value, tuple):
+        return any(map(_may_change, value))
+    if isinstance(value, Symbol):
+        return value.guise != "number"
+    return not (value is None or isinstance(value, bool | int | float | complex | str | bytes | range | np.generic))
 
 
 class Loop:
@@ -2042,8 +2075,14 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
             raise run.ends(f"an output of type {kind.__name__}, whose class holds data", "return plain values")
     if kind is defaultdict and reaches_data(run, value.default_factory):
         raise run.ends("what an output gives for missing keys holds data", "return dict() of it")
+    if kind is types.GeneratorType:
+        if depth:
+            raise run.ends("an output that holds a generator", "return list() of it")
+        run.gives = True
     entries: Any = value.items() if isinstance(value, dict) else value if isinstance(value, BUILT_IN) else ()
     for each in entries:
+        if kind is types.GeneratorType and _may_change(each) and each is not run.made_anew:
+            raise run.ends("a generator that is released gives a list or array that it keeps", "yield value + 0.0")
         release_output(run, each, depth + 1)
     for _, each in attributes_of(value):  # whatever its class says of them
         if not isinstance(each, Source):
@@ -2134,6 +2173,8 @@ class Hooks:
             ("contest", Contest),
             ("outer_names", outer_names),
             ("yields", yields),
+            ("yields_and_receives", yields_and_receives),
+            ("returns_of_generator", returns_of_generator),
             ("augment_attribute", augment_attribute),
         ):
             of_run = functools.partial(function, run)

@@ -351,7 +351,11 @@ class NativeHooks:
         """A value that the next statement takes apart by itself."""
         return value
 
-    keep = yields = spread = plain
+    keep = spread = returns_of_generator = yields_and_receives = plain
+
+    def yields(self, value: Any, is_new: bool) -> Any:
+        """`yield value`."""
+        return value
 
     def own_name(self, name: str, value: Any) -> Any:
         """A name that Python gives a module."""

@@ -104,6 +104,7 @@ class _Rewriter(ast.NodeTransformer):
         self._names = names  # that the module assigns anywhere; None: not known
         self._made = 0
         self._in_class = False
+        self._yields = False  # whether the function around is a generator function
         self._class = ""  # whose private names are meant
         self._read_at_once: set[int] = set()  # generator expressions that a call gets
 
@@ -170,9 +171,10 @@ class _Rewriter(ast.NodeTransformer):
         node.decorator_list = [self.visit(each) for each in node.decorator_list]
         node.args = self.visit(node.args)  # defaults belong to where the function stands
         outer, self._in_class = self._in_class, False
+        outer_yields, self._yields = self._yields, _is_generator(node)
         body = [self.visit(each) for each in node.body]
         node.body = [part for each in body for part in (each if isinstance(each, list) else [each])]
-        self._in_class = outer
+        self._in_class, self._yields = outer, outer_yields
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
@@ -425,9 +427,26 @@ class _Rewriter(ast.NodeTransformer):
         node.value = _at(node.value, _hook("spread", node.value))
         return node
 
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        if not isinstance(node.value, ast.Yield):
+            return self.generic_visit(node)
+        value = node.value.value or ast.Constant(None)
+        is_new = isinstance(
+            value, ast.BinOp | ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
+        )
+        node.value = _at(node.value, ast.Yield(_hook("yields", self.visit(value), ast.Constant(is_new))))
+        return node
+
     def visit_Yield(self, node: ast.Yield) -> Any:
+        """What is sent into a generator is used: `x = yield y`."""
         self.generic_visit(node)
-        return _at(node, ast.Yield(_hook("yields", *([node.value] if node.value else []))))
+        return _at(node, ast.Yield(_hook("yields_and_receives", node.value or ast.Constant(None))))
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        self.generic_visit(node)
+        if self._yields and node.value is not None:
+            node.value = _at(node.value, _hook("returns_of_generator", node.value))
+        return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = self._kept(node.value)
@@ -520,6 +539,18 @@ def _key(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Tuple):
         return ast.Tuple([_key(each) for each in node.elts], ast.Load())
     return node
+
+
+def _is_generator(function: ast.FunctionDef) -> bool:
+    """Whether a function yields, and not only a function within it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(each)
+    return False
 
 
 def _assigns(parts: list[Any]) -> bool:

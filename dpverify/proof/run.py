@@ -120,6 +120,8 @@ class Run:
     modules: set[str] = field(default_factory=set)
     loaded: dict[str, Any] = field(default_factory=dict)
     root: Path | None = None
+    gives: bool = False  # a generator that the program returned is read: whoever gets it runs the rest of the program
+    made_anew: Any = None  # what it gave last, where nobody else has it
     tries: int = 0  # statements that may catch exceptions, around what runs now
     kept_iterators: set[int] = field(default_factory=set)
     lent: dict[int, Any] = field(default_factory=dict)  # arrays that code which is not rewritten was given

@@ -50,6 +50,7 @@ MODULES = (
     "called_back",
     "surroundings",
     "turned",
+    "generators",
 )
 PARTS = ("a", "b", "later")
 
