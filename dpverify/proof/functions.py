@@ -1399,7 +1399,10 @@ def astype(run: Run, value: Symbol, dtype: Any, **kwargs: Any) -> Any:
     """Method `astype`."""
     refuse_keywords(run, "astype", kwargs, "copy")
     found = cast(run, value, dtype)
-    return Symbol(run, found.term, found.guise) if found is value else found
+    found = Symbol(run, found.term, found.guise) if found is value else found
+    if np.dtype(dtype) == float and found.guise == "array":
+        run.of_floats[id(found)] = found
+    return found
 
 
 @rule(methods=("item",))

@@ -72,6 +72,7 @@ from dpverify.proof.structure import (
     stack,
     term_of,
     total_of_rows,
+    Written,
 )
 from dpverify.proof.surroundings import (
     check_attribute,
@@ -309,7 +310,9 @@ def settle(run: Run, value: Any) -> Any:
     if isinstance(value, Symbol) and isinstance(value.term, Order | Leader):
         return run.make_public(value)
     if value is FORGOTTEN:
-        raise run.ends("a value of the last row is used after a loop over the rows")
+        raise run.ends(
+            "a value of the last row is used in the next pass, or after the loop", "collect with total += value"
+        )
     if isinstance(value, RowPart):
         raise run.ends("an entry of a list that a loop over rows has filled is read")
     if isinstance(value, np.ndarray) and run.promoted:
@@ -1249,7 +1252,7 @@ def check_slot(run: Run, owner: Any, value: Any) -> None:
     else:
         return
     if whole and holds_symbols((owner, value)) and not _is_whole_value(value):
-        raise run.ends("an array of whole numbers cuts off what is written into it", "make it an array of floats")
+        raise run.ends("an array of whole numbers cuts off what is written into it", "write into array.astype(float)")
 
 
 def _may_be_whole(term: Any) -> bool:
@@ -1275,7 +1278,9 @@ def _as_data(run: Run, owner: Any) -> Symbol:
     values = owner.astype(float)
     if not np.isfinite(values).all():  # nothing but released values can be written to it
         return run.symbol(Public(owner.shape), "array")
-    return run.symbol(Sum(node, (), (values, values)), "array")
+    symbol = run.symbol(Sum(node, (), (values, values)), "array")
+    run.written[id(symbol)] = Written(symbol, symbol.term, owner.ravel().tolist())
+    return symbol
 
 
 def _set_column(run: Run, owner: Symbol, key: str, value: Any) -> None:
@@ -1897,6 +1902,8 @@ def _of_public_values(run: Run, function: Any, name: str, args: tuple[Any, ...],
         raise run.ends(f"{name}() calls back into the program")
     if any(isinstance(each, Symbol) and any(u is run.number_of_rows for u, _ in each.term.powers) for each in args):
         raise run.needs_rows(f"used in {name}()")
+    if function in (np.append, np.insert, np.delete):
+        raise run.ends(f"{name}() has no rule", "use np.concatenate, or index what stays")
     reads = not isinstance(getattr(function, "__self__", None), np.ndarray) or name in READERS
     if (
         name in WRITERS
@@ -2011,7 +2018,7 @@ def _call_of_container(run: Run, owner: Any, function: Any, args: tuple[Any, ...
                 if holds_symbols((owner, *args[1:])):
                     raise run.ends("a dict of data, or with a default of data, is read at a released key")
                 return run.public(None)
-            raise run.ends(f"{name}() of a container with data")
+            raise run.ends(f"{name}() of a container with data", "use np.argmax(values)" if name == "index" else "")
     if name in ("index", "count", "remove", "sort") and holds_symbols(owner):
         raise run.ends(f"{name}() of a list that holds data or released values")
     return function(*args, **kwargs)

@@ -499,7 +499,8 @@ class _Program:
             ):  # a rule was handed what it was not written for
                 run.ended = ProofEnds("no rule covers this use of data or draws")
             else:
-                run.ended = OutsideOfTheCall(f"{type(raised).__name__}: {raised}"[:200])
+                named = f"{type(raised).__name__}: {raised}" if str(raised) else type(raised).__name__
+                run.ended = OutsideOfTheCall(f"the program raises {named}"[:200])
             run.ended_line, run.ended_file = _line_of(raised, run.files)
         if run.ended is not None:
             signal = run.ended

@@ -134,6 +134,7 @@ class Run:
     rehearses: bool = False  # the plain dataset is an example, on which the program is compared with its proof
     branches: int = 0  # conditions that were looked at
     of_floats: dict[int, Symbol] = field(default_factory=dict)  # arrays of floats into which data were written
+    written: dict[int, Any] = field(default_factory=dict)  # arrays that were written to, with their entries
     one_by_one: dict[int, OneByOne] = field(default_factory=dict)  # iterators over rows
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask

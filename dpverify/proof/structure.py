@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -756,6 +757,18 @@ def _item_of_table(run: Run, symbol: Symbol, key: Any) -> Any:
     raise run.ends("rows are taken by their place", "use all rows, or choose them by a comparison")
 
 
+@dataclass(eq=False)
+class Written:
+    """An array that was written to entry by entry, as long as it has this term: what each entry is.
+
+    The term of the whole says of each entry how far it moves; here an entry that was released stays a released value.
+    """
+
+    symbol: Symbol
+    term: Any
+    entries: list[Any]
+
+
 def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     """`symbol[key] = value`."""
     term = symbol.term
@@ -774,7 +787,8 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
         raise run.ends("data are written to")
     if holds_symbols(key):
         raise run.ends("an array is written to at a place that is not known")
-    parts = split(run, symbol)
+    written = run.written.get(id(symbol))
+    parts = written.entries if written is not None and written.term is term else split(run, symbol)
     shape = _shape(run, term)
     places = np.arange(math.prod(shape)).reshape(shape)
     taken = np.asarray(places[key])
@@ -786,6 +800,7 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     symbol.term = (
         term_of(rearrange(run, whole, lambda each: each.reshape(shape))) if isinstance(whole, Symbol) else Public(shape)
     )
+    run.written[id(symbol)] = Written(symbol, symbol.term, flat)
 
 
 def spread_to(run: Run, value: Any, shape: tuple[int, ...]) -> Any:

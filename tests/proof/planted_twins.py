@@ -51,6 +51,7 @@ MODULES = (
     "surroundings",
     "turned",
     "generators",
+    "filled",
 )
 PARTS = ("a", "b", "later")
 
