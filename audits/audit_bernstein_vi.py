@@ -8,12 +8,12 @@ and one user's message is eps-LDP, so the transcript may show no more than eps e
 from dataclasses import replace
 
 from algorithms.bernstein_vi.learner import BernsteinVI, central, local
+from algorithms.beyond.black_box_instances import black_box
 from algorithms.beyond.gaussian_counts import GaussianMessages, GaussianTrees
 from algorithms.core.counting import LocalCounts, TreeCounts
 from algorithms.core.online import Planned
 from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
-from algorithms.instances import black_box
 from audits.papers import RELEASE
 from audits.planted.online import BareRewards, SharedMessages
 from dpverify import planted, PureDP, Subject, Unit, View

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from algorithms.beyond.black_box_instances import black_box
 from algorithms.core.counting import Plugged
 from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
-from algorithms.instances import black_box
 from algorithms.nash_vi.kernel_promises import fork, lemma_b3_promise
 from algorithms.nash_vi.learner import error_of, NashVI, SelfPlay
 from algorithms.nash_vi.markov_games import game_fork, MarkovGame, random_game

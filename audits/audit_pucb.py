@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.beyond.black_box_instances import black_box
 from algorithms.core.counting import layout_of, TreeCounts
 from algorithms.core.environments import random_environment
 from algorithms.core.online import Planned
 from algorithms.core.optimism import optimism_of_plan, optimism_of_run
 from algorithms.core.transcripts import replaced, RunTranscript
 from algorithms.core.users import Tree
-from algorithms.instances import black_box
 from algorithms.pucb.learner import corrected_counters, printed_counters, printed_error, PUCB, touched_cells
 from algorithms.pucb.promises import counters_promise
 from audits import papers
