@@ -120,6 +120,7 @@ def tried(record: TryRecord) -> list[str]:
     caught = min((row.detectable for row in matrix), default=math.inf)
     shown = next((each for each in record.pairs if each.witness is not None and each.domain == "in"), None)
     by_trials = [each for each in record.pairs if each.verdict == "REFUTED" and each.domain == "in"]
+    symbol = words.SYMBOLS[record.claim.partition(":")[0]].partition(" ")[0]  # of the claim's own number
     made = f"{trials:,} trials on {many(pairs, 'pair')}"
     audit = f"no violation in {made}; nothing could have been caught"
     if by_trials:
@@ -133,7 +134,7 @@ def tried(record: TryRecord) -> list[str]:
         head,
         [
             ("audit", audit if trials else "no trials were needed" if record.verdict == "REFUTED" else "no trials"),
-            ("code", _code(codes) if codes else "not traced"),
+            ("code", _code(codes, symbol) if codes else "not traced"),
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
             *(("proof", _why_not(each)) for each in list(record.proof.values())[:1] if not each.get("holds")),
             *(("proof", step) for each in record.proof.values() if each.get("holds") for step in each["steps"][:DRAWS]),
@@ -217,7 +218,7 @@ def _after(certificate: Certificate, tapes: Sequence[Taped]) -> str:
     return "more --trials, or other pairs" if certificate.status == "INCONCLUSIVE" else ""
 
 
-def _code(codes: Sequence[Taped], symbol: str = "eps") -> str:
+def _code(codes: Sequence[Taped], symbol: str) -> str:
     """What the tape says on all pairs, in the claim's unit."""
     refuting = next((each for each in codes if each.refutes), None)
     if refuting is not None:
@@ -265,6 +266,12 @@ def _next(record: TryRecord, codes: Sequence[Any]) -> str:
         return ""
     if record.verdict == "INCONCLUSIVE":
         return record.notes[0] if record.notes else "more --trials, or other --data"
-    if codes and all(each.traced and each.number is not None for each in codes):
-        return DECLARE
-    return "--trials N makes more of them; --allow-open makes OPEN exit code 0"
+    notion, _, claimed = record.claim.partition(":")
+    worth = max((each.number for each in codes if each.number is not None), default=0.0)
+    if notion not in ("rdp", "tradeoff") and worth > float(claimed.partition(",")[0]):
+        symbol = words.SYMBOLS[notion].partition(" ")[0]
+        found = f"{symbol} = {number(worth)}"
+        return f"the noise is accounted as {found} on a pair, more than is claimed: add noise, or claim more"
+    if any(each.get("ended") for each in record.proof.values()):
+        return "write it so that the proof can follow it, see `proof` (docs/proof.md); --trials 20000 looks harder"
+    return "look harder: --trials 20000; --allow-open makes OPEN exit code 0"
