@@ -86,8 +86,8 @@ def drawn_before(target: Any) -> list[Site]:
     found = []
     for file, node in reach.nodes:
         function = _is_function(node)
-        lambdas = {id(call) for each in ast.walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
-        given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
+        lambdas = {id(call) for each in _walk(node) if isinstance(each, ast.Lambda) for call in _calls(each)}
+        given = {each.arg for each in _walk(node) if isinstance(each, ast.arg)} - {"self", "cls"}
         for call in _calls(node):
             if free and _name(call) in MAKERS and not (call.args or call.keywords):
                 found.append((file, call.lineno))
@@ -111,10 +111,10 @@ def stored_draws(target: Any) -> list[Site]:
     for file, node in _Reach(_code_of(target)).nodes:
         if not _is_function(node):
             continue
-        stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-        outer = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+        stored = {each.id for each in _walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+        outer = {name for each in _walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
         local = stored - outer
-        for each in ast.walk(node):
+        for each in _walk(node):
             if isinstance(each, ast.Assign | ast.AugAssign | ast.AnnAssign) and each.value is not None:
                 targets = each.targets if isinstance(each, ast.Assign) else [each.target]
                 kept = any(_outlives(to, local, outer) for to in targets)
@@ -164,16 +164,14 @@ def seed_line(target: Any) -> Site | None:
 @functools.lru_cache(maxsize=64)  # every run on the tape asks
 def _seed_line(starts: tuple[FunctionType | type, ...]) -> Site | None:
     reach = _Reach(starts, imported=True)
+    renamed: dict[str, dict[str, str]] = {}  # by file: what stands behind the names that its imports give
     for file, node in reach.nodes:
-        renamed = {
-            each.asname: each.name
-            for top in _parsed(file) or ()
-            for each in ast.walk(top)
-            if isinstance(each, ast.alias) and each.asname
-        }
+        if file not in renamed:
+            aliases = [each for top in _parsed(file) or () for each in _walk(top) if isinstance(each, ast.alias)]
+            renamed[file] = {each.asname: each.name for each in aliases if each.asname}
         for call in _calls(node):
             name, given = _name(call), [*call.args, *(each.value for each in call.keywords)]
-            name = renamed.get(name, name)
+            name = renamed[file].get(name, name)
             empty = all(isinstance(each, ast.Constant) and each.value is None for each in given)
             if _sets_seed(name) and given and not empty:
                 return file, call.lineno
@@ -181,7 +179,7 @@ def _seed_line(starts: tuple[FunctionType | type, ...]) -> Site | None:
             if name == "getattr" and any(map(_sets_seed, named)):
                 return file, call.lineno
         called = {id(call.func) for call in _calls(node)}
-        for each in ast.walk(node):  # handed on under another name
+        for each in _walk(node):  # handed on under another name
             if isinstance(each, ast.Attribute) and id(each) not in called and _sets_seed(each.attr):
                 if getattr(each.value, "attr", getattr(each.value, "id", "")) == "random":
                     return file, each.lineno
@@ -192,8 +190,13 @@ def _sets_seed(name: str) -> bool:
     return "seed" in name.lower() or name in ("set_state", "setstate")
 
 
+@functools.lru_cache(maxsize=2**14)  # of parsed statements, which nobody changes: every question looks through them
+def _walk(node: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(node))
+
+
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
-    return (each for each in ast.walk(node) if isinstance(each, ast.Call))
+    return (each for each in _walk(node) if isinstance(each, ast.Call))
 
 
 def _name(call: ast.Call) -> str:
@@ -277,11 +280,11 @@ class _Reach:
     @property
     def functions(self) -> set[str]:
         """Names of the functions that are reached."""
-        return {each.name for _, node in self.nodes for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+        return {each.name for _, node in self.nodes for each in _walk(node) if isinstance(each, ast.FunctionDef)}
 
     def seeded(self, file: str) -> set[str]:
         """Names in a file that stand for a generator with a constant seed."""
-        nodes = [each for home, node in self.nodes if home == file for each in ast.walk(node)]
+        nodes = [each for home, node in self.nodes if home == file for each in _walk(node)]
         assigned = [each for each in nodes if isinstance(each, ast.Assign) and _is_seeded(each.value, set())]
         made = [each for each in assigned if isinstance(each.value, ast.Call) and _name(each.value) in MAKERS]
         return {to.id for each in made for to in each.targets if isinstance(to, ast.Name)}
@@ -293,8 +296,8 @@ class _Reach:
         for _, node in self.nodes:
             if not (isinstance(node, ast.FunctionDef) and node.name in CONSTRUCTORS):
                 continue
-            given = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
-            for each in (each for each in ast.walk(node) if isinstance(each, ast.Assign)):
+            given = {each.arg for each in _walk(node) if isinstance(each, ast.arg)}
+            for each in (each for each in _walk(node) if isinstance(each, ast.Assign)):
                 for to in each.targets:
                     pairs: list[tuple[ast.expr, ast.expr]] = [(to, each.value)]
                     if isinstance(to, ast.Tuple) and isinstance(each.value, ast.Tuple):
@@ -350,7 +353,7 @@ class _Reach:
             self.nodes.append((file, node))
             parts = [node]
         local = _locals(node)
-        for each in (each for part in parts for each in ast.walk(part)):
+        for each in (each for part in parts for each in _walk(part)):
             if self._imported and isinstance(each, ast.Import | ast.ImportFrom):
                 self._import(file, each)
             elif isinstance(each, ast.Name) and each.id not in local:
@@ -409,9 +412,9 @@ def _locals(node: ast.AST) -> set[str]:
     """Parameters of a function and names that it binds."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return set()
-    outer = {name for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
-    stored = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    return (stored | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}) - outer
+    outer = {name for each in _walk(node) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
+    stored = {each.id for each in _walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return (stored | {each.arg for each in _walk(node) if isinstance(each, ast.arg)}) - outer
 
 
 def _file_of(value: Any) -> str | None:
@@ -448,7 +451,7 @@ def _by_name(body: tuple[ast.stmt, ...], qualname: str) -> list[Any] | None:
     """The definitions that lead to a class."""
     chain: list[Any] = []
     for name in qualname.replace(".<locals>", "").split("."):
-        inside = (each for node in body for each in ast.walk(node))
+        inside = (each for node in body for each in _walk(node))
         node = next((each for each in inside if isinstance(each, DEFINED) and each.name == name), None)
         if node is None:
             return None
@@ -505,12 +508,13 @@ def _parsed(file: str) -> tuple[ast.stmt, ...] | None:
     return _tree("".join(lines)) if lines else None
 
 
-def _bound(node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=2**14)
+def _bound(node: ast.stmt) -> frozenset[str]:
     """Names that a top-level statement binds."""
     if isinstance(node, DEFINED):
-        return {node.name}
+        return frozenset({node.name})
     found = set()
-    for each in ast.walk(node):
+    for each in _walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             found.add(each.id)
         elif isinstance(each, ast.alias):
@@ -519,18 +523,19 @@ def _bound(node: ast.stmt) -> set[str]:
             found.add(each.name)
         elif isinstance(each, ast.Attribute | ast.Subscript) and isinstance(each.ctx, ast.Store):
             found.add(_base(each))  # a thing that is changed
-    return found
+    return frozenset(found)
 
 
-def _changed(body: tuple[ast.stmt, ...], node: ast.stmt) -> set[str]:
+@functools.lru_cache(maxsize=2**14)
+def _changed(body: tuple[ast.stmt, ...], node: ast.stmt) -> frozenset[str]:
     """Names of things that a statement outside of functions changes by a method, or in functions of the same scope."""
     functions = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
     found: set[str] = set()
     waiting: list[ast.stmt] = [] if isinstance(node, DEFINED) else [node]
     while waiting:
         part = waiting.pop()
-        thrown = {_base(each.value) for each in ast.walk(part) if isinstance(each, ast.Expr)}  # done for its effect
+        thrown = {_base(each.value) for each in _walk(part) if isinstance(each, ast.Expr)}  # done for its effect
         inside = set().union(*map(_bound, part.body)) if isinstance(part, ast.FunctionDef) else set()
         found |= (thrown | inside) - _locals(part)
         waiting += [functions.pop(name) for name in map(_name, _calls(part)) if name in functions]
-    return found
+    return frozenset(found)
