@@ -489,6 +489,8 @@ class _Program:
                 release_output(run, output)
             except ProofEnds as end:
                 run.mark(end)
+            except _Ended:
+                raise
             except Exception as error:
                 raised = error
         if run.ended is None and raised is not None:

@@ -247,7 +247,9 @@ def _name_of(value: Any) -> str:
 
 def outside(run: Run, what: str) -> ProofEnds:
     """The end of a proof at what is not known to be a function of its arguments."""
-    return run.ends(f"{what} may depend on or change what is outside of the program", REMEDY, kind=OutsideOfTheCall)
+    of_system = any(each in what for each in ("urandom", "getrandom", "SystemRandom", "secrets"))
+    remedy = "draw with numpy.random or random" if of_system else REMEDY
+    return run.ends(f"{what} may depend on or change what is outside of the program", remedy, kind=OutsideOfTheCall)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

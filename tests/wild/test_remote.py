@@ -240,3 +240,23 @@ def test_shapes_are_read_from_the_signature(function, shape):
 def test_what_cannot_be_called_is_said_in_one_line(function, arguments, words):
     with pytest.raises(calling.Refused, match=words.replace("(", r"\(")):
         calling.Caller(function, "auto", arguments).check("one", 1.0)
+
+
+async def awaited(x):
+    return x + 1
+
+
+def generated(x):
+    yield x
+    yield x + 1
+
+
+async def generated_and_awaited(x):
+    yield x + 2
+
+
+@pytest.mark.parametrize(
+    ("function", "given"), [(awaited, 2.0), (generated, [1.0, 2.0]), (generated_and_awaited, [3.0])]
+)
+def test_what_a_function_gives_later_is_its_output(function, given):
+    assert calling.Caller(function, "data").release(("one", 1.0), 7) == given

@@ -93,6 +93,20 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter] | None:
         return None
 
 
+def _read_out(value: Any) -> Any:
+    """What a function gives: a coroutine is awaited, a generator is read to its end, as a list."""
+    if inspect.isgenerator(value):
+        return list(value)
+    if not (inspect.iscoroutine(value) or inspect.isasyncgen(value)):
+        return value
+    import asyncio  # few functions need it, and it takes a while to load
+
+    async def listed(source: Any) -> list[Any]:
+        return [each async for each in source]
+
+    return asyncio.run(value if inspect.iscoroutine(value) else listed(value))
+
+
 class Caller:
     """One target with its arguments: `release` gives a value, `outcome` the fields of what happened.
 
@@ -189,8 +203,8 @@ class Caller:
 
     def _called(self, function: Any, how: str, value: Any, kwargs: Any) -> Any:
         if how == "keywords":
-            return function(**dict(kwargs, **value))
-        return function(*value, **kwargs) if how == "args" else function(value, **kwargs)
+            return _read_out(function(**dict(kwargs, **value)))
+        return _read_out(function(*value, **kwargs) if how == "args" else function(value, **kwargs))
 
     def _generator(self, seed: int) -> Any:
         try:
