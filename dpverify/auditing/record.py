@@ -333,6 +333,13 @@ class AuditRecord:
         return None if self.proof is None or name is None else float(self.proof[name])
 
     @property
+    def upper_bound(self) -> float | None:
+        """The smaller of what the ledger and the proof from the code allow, in the claim's own unit; None for none."""
+        proved = self.proved_number
+        known = [] if proved is None or math.isinf(proved) else [proved]
+        return min([*known, *([] if self.number_upper is None else [self.number_upper])], default=None)
+
+    @property
     def ledger_contradicted(self) -> bool:
         """True where trials or tape show more eps than the ledger allows, or the code a draw that is not in it."""
         shown = self.eps_upper is not None and self.eps_lower > self.eps_upper

@@ -352,7 +352,7 @@ def _course(record: AuditRecord) -> Figure | None:
         return None
     last, lower, symbol = points[-1][0], points[-1][1], unit(record)
     first = min(points[0][0], last / 10)
-    upper = [record.number_upper] if record.number_upper is not None else []
+    upper = [record.upper_bound] if record.upper_bound is not None else []
     low, high = spread([record.claimed, *upper, *(bound for _, bound in points)])
     plot = Plot(
         Axis(first, max(last, first * 1.01), "certifying trials", log=True),
@@ -414,7 +414,7 @@ def interval_bar(record: AuditRecord) -> str:
     Everything in it is in the claim's own unit. The numbers stand in the same row, so it is hidden from readers aloud.
     """
     lower, claim = _interval_place(record.number_lower, record.claimed), _interval_place(record.claimed, record.claimed)
-    upper = None if record.number_upper is None else _interval_place(record.number_upper, record.claimed)
+    upper = None if record.upper_bound is None else _interval_place(record.upper_bound, record.claimed)
     right = upper.at if upper is not None else 100 - _INTERVAL_PAD
     refuted = record.number_lower > record.claimed
     parts = [_along(_INTERVAL_PAD, 100 - _INTERVAL_PAD, "scale")]
