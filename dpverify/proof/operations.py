@@ -184,6 +184,8 @@ QUIET = (
     "unfollowed",
     "outer_names",
     "yields",
+    "starred",
+    "yields_from",
     "yields_and_receives",
     "returns_of_generator",
     "keep",

@@ -161,6 +161,21 @@ def yields(run: Run, value: Any, is_new: bool) -> Any:
     return value
 
 
+def starred(run: Run, value: Any) -> Any:
+    """`*value` of a list or of arguments."""
+    value = settle(run, value)
+    return list(entries_of(run, value)) if _is_array(value) else spread(run, value)
+
+
+def yields_from(run: Run, value: Any) -> Any:
+    """`yield from value`: its entries are read when the generator is."""
+    value = settle(run, value)
+    lend(run, value)
+    if _is_array(value):
+        value.shared.append(None)
+    return spread(run, value)
+
+
 def yields_and_receives(run: Run, value: Any) -> Any:
     """`x = yield value`: what is sent decides how the program goes on, so that the generator may not be released."""
     if run.gives:
@@ -348,9 +363,17 @@ def resolve_array(run: Run, value: Any) -> Any:
     return value
 
 
+def lend(run: Run, value: Any) -> None:
+    """Somebody reads an array later, entry by entry or by another name: no data may be written into it any more."""
+    while isinstance(value, np.ndarray):
+        run.lent[id(value)] = value
+        value = value.base
+
+
 def entries_of(run: Run, source: Any) -> Iterator[Any]:
     """What a loop over a value that is no row goes through."""
     source = settle(run, source)
+    lend(run, source)
     if id(source) in run.kept_iterators:
         raise run.ends("an iterator of the module is used up", "keep state out of the release", kind=OutsideOfTheCall)
     if not isinstance(source, Symbol):
@@ -365,7 +388,7 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
         raise run.ends("a loop over a frame goes through its columns")
     drawn = isinstance(source.term, Noise) and not source.term.by_row  # each entry is a draw of its own
     if isinstance(source.term, Noisy) and len(source.term.shape) == 1 and not source.term.noise.by_row:
-        return iter([run.make_public(each) for each in split(run, source)])
+        return _read_one_by_one(source, [run.make_public(each) for each in split(run, source)])
     term = source.term if drawn else run.make_public(source).term
     if isinstance(term, Table):
         if source.guise == "row":  # of a frame: a series
@@ -383,8 +406,17 @@ def entries_of(run: Run, source: Any) -> Iterator[Any]:
     if not shape:
         raise run.ends("a loop over one number")
     if len(shape) == 1:
-        return iter(split(run, source))
-    return iter([item(run, source, at) for at in range(shape[0])])
+        return _read_one_by_one(source, split(run, source))
+    return _read_one_by_one(source, [item(run, source, at) for at in range(shape[0])])
+
+
+def _read_one_by_one(source: Symbol, entries: list[Any]) -> Iterator[Any]:
+    """Entries of an array, to which nothing may be written until they are all read: Python would see it."""
+    source.shared.append(None)
+    try:
+        yield from entries
+    finally:
+        source.shared.pop()
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -847,6 +879,7 @@ def comprehension(run: Run, kind: str, source: Any, test: Any, element: Callable
 
 def _of_values(run: Run, kind: str, source: Any, test: Any, element: Callable[[Any], Any], flat: bool) -> Any:
     unknown = False
+    lend(run, source)
 
     def found() -> Iterator[Any]:
         nonlocal unknown
@@ -1032,6 +1065,8 @@ def _attribute(run: Run, value: Any, name: str) -> Any:
         return value.symbol
     if not isinstance(value, Symbol):
         check_attribute(run, value, name)
+        if isinstance(value, np.ndarray) and name not in ("shape", "size", "ndim", "dtype", "T", "real"):
+            lend(run, value)
         return getattr(value, name)
     _check_operands(run, value)
     if name.startswith("__"):
@@ -1227,7 +1262,7 @@ def put_item(run: Run, owner: Any, key: Any, value: Any) -> None:
         if owner.base is not None:
             raise run.ends("data are written into a view of an array", "write into the array itself")
         if id(owner) in run.lent:
-            raise run.ends("data are written into an array that other code was given before")
+            raise run.ends("data are written into an array that somebody reads later", "write into a copy")
         symbol = _as_data(run, owner)
         run.promoted[id(owner)] = (owner, symbol)
         if owner.dtype == float:
@@ -1334,7 +1369,7 @@ def augment(run: Run, op: str, old: Any, value: Any) -> Any:
         if old.base is not None:
             raise run.ends("data are written into a view of an array")
         if id(old) in run.lent:
-            raise run.ends("data are written into an array that other code was given before")
+            raise run.ends("data are written into an array that somebody reads later", "write into a copy")
         check_slot(run, old, value)
         symbol = _as_data(run, old)
         run.promoted[id(old)] = (old, symbol)
@@ -1570,6 +1605,7 @@ def keep(run: Run, value: Any) -> Any:
 def plain(run: Run, value: Any) -> Any:
     """A value that the next statement takes apart by itself."""
     value = settle(run, value)
+    lend(run, value)
     check_subject(run, value)
     if holds_symbols(value):
         raise run.ends("data or released values are taken apart by a statement that is not followed")
@@ -1626,8 +1662,12 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     events = len(run.events)
     if run.plain is None:
         use_once(run, *args)
+    lazy = run.plain is None and any(function is each for each in (*ITERATORS, itertools.chain))
+    for each in args if lazy else ():
+        if _is_array(each):  # its entries are read when the iterator is
+            each.shared.append(None)
     result = _call(run, function, *args, **kwargs)
-    if run.plain is None and any(function is each for each in ITERATORS):
+    if lazy and function is not itertools.chain:
         return read_once(run, result, calls=function is builtins.map or function is builtins.filter)
     if run.plain is not None or is_project(run, function):
         return result
@@ -1756,8 +1796,7 @@ def _call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
         raise run.ends("data or released values are logged", "return them")
     for each in (*args, *kwargs.values(), getattr(function, "__self__", None)):
         for part in each if isinstance(each, list | tuple) else (each,):
-            if isinstance(part, np.ndarray):
-                run.lent[id(part)] = part
+            lend(run, part)
     if getattr(function, "__module__", None) == "dpverify.proof.proving":
         raise run.ends("the module proves something where it is imported", "put it behind if __name__ == '__main__'")
     if run.promoted:  # code that is not rewritten must not see what such an array held before
@@ -1975,8 +2014,6 @@ def _iterate(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             raise run.ends(f"{function.__name__}() over rows", "use a comprehension over the rows")
     parts: list[Any] = []
     for each in args:
-        if _is_array(each):  # its entries are read when the iterator is
-            each.shared.append(None)
         parts.append(list(entries_of(run, each)) if isinstance(each, Symbol) else each)
     return function(*parts, **kwargs)
 
@@ -2055,6 +2092,19 @@ def call_method(run: Run, method: Method, args: tuple[Any, ...], kwargs: dict[st
     raise run.ends(f"{name}() of data has no rule")
 
 
+def read_out(run: Run, output: Any) -> Any:
+    """The list of what a generator gives, where it is the output; any other output as it is."""
+    if type(output) is not types.GeneratorType:
+        return output
+    run.gives = True
+    entries = []
+    for each in output:
+        if run.plain is None and _may_change(each) and each is not run.made_anew:
+            raise run.ends("a generator that is released gives a list or array that it keeps", "yield value + 0.0")
+        entries.append(each)
+    return entries
+
+
 def release_output(run: Run, value: Any, depth: int = 0) -> None:
     """Walks what leaves the program: noisy values are released, data end the proof."""
     value = settle(run, value)
@@ -2083,13 +2133,9 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
     if kind is defaultdict and reaches_data(run, value.default_factory):
         raise run.ends("what an output gives for missing keys holds data", "return dict() of it")
     if kind is types.GeneratorType:
-        if depth:
-            raise run.ends("an output that holds a generator", "return list() of it")
-        run.gives = True
+        raise run.ends("an output that holds a generator", "return list() of it")
     entries: Any = value.items() if isinstance(value, dict) else value if isinstance(value, BUILT_IN) else ()
     for each in entries:
-        if kind is types.GeneratorType and _may_change(each) and each is not run.made_anew:
-            raise run.ends("a generator that is released gives a list or array that it keeps", "yield value + 0.0")
         release_output(run, each, depth + 1)
     for _, each in attributes_of(value):  # whatever its class says of them
         if not isinstance(each, Source):
@@ -2180,6 +2226,8 @@ class Hooks:
             ("contest", Contest),
             ("outer_names", outer_names),
             ("yields", yields),
+            ("starred", starred),
+            ("yields_from", yields_from),
             ("yields_and_receives", yields_and_receives),
             ("returns_of_generator", returns_of_generator),
             ("augment_attribute", augment_attribute),

@@ -27,7 +27,7 @@ from dpverify.proof.finite import finite_proof
 from dpverify.proof.functions import silence
 from dpverify.proof.moves import Cost, cost_of
 from dpverify.proof.plain import name_output
-from dpverify.proof.programs import load, release_output, source_file
+from dpverify.proof.programs import load, read_out, release_output, source_file
 from dpverify.proof.rehearsal import examples_of, MOST_ROWS, rehearse
 from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
@@ -550,7 +550,7 @@ class _Program:
                 self._looked = True
             run.running_release = True
             given, named = give()
-            result = target.function(*given, **named, **self._arguments(run, target, len(given)))
+            result = read_out(run, target.function(*given, **named, **self._arguments(run, target, len(given))))
             check_state(run, target.kept, before)
         return result
 

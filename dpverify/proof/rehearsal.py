@@ -351,7 +351,7 @@ class NativeHooks:
         """A value that the next statement takes apart by itself."""
         return value
 
-    keep = spread = returns_of_generator = yields_and_receives = plain
+    keep = spread = starred = yields_from = returns_of_generator = yields_and_receives = plain
 
     def yields(self, value: Any, is_new: bool) -> Any:
         """`yield value`."""

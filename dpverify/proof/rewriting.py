@@ -201,7 +201,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Starred(self, node: ast.Starred) -> Any:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            node.value = _at(node.value, _hook("spread", node.value))
+            node.value = _at(node.value, _hook("starred", node.value))
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -424,7 +424,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> Any:
         self.generic_visit(node)
-        node.value = _at(node.value, _hook("spread", node.value))
+        node.value = _at(node.value, _hook("yields_from", node.value))
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:

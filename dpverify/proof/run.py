@@ -124,7 +124,7 @@ class Run:
     made_anew: Any = None  # what it gave last, where nobody else has it
     tries: int = 0  # statements that may catch exceptions, around what runs now
     kept_iterators: set[int] = field(default_factory=set)
-    lent: dict[int, Any] = field(default_factory=dict)  # arrays that code which is not rewritten was given
+    lent: dict[int, Any] = field(default_factory=dict)  # arrays that somebody else may read later, see `lend`
     reordered: list[Any] = field(default_factory=list)  # masks of all rows in a random order
     record: Any = None  # of the operations of the program, for the rehearsal
     hooks: Any = None  # what the rewritten program calls; rules use it to run parts of the program

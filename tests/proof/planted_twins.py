@@ -52,6 +52,7 @@ MODULES = (
     "turned",
     "generators",
     "filled",
+    "read_later",
 )
 PARTS = ("a", "b", "later")
 
