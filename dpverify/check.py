@@ -1319,6 +1319,7 @@ def proof(document, relation, found, left):
         told = f"all {derived['pairs']} pairs of neighbours of {derived['datasets']} datasets"
         need(found["steps"] == [f"{told}: the laws of all draws are enumerated"], "the steps are not those derived")
     elif not derived["paths"]:
+        need(found["paths"] >= 1, "a proof without a path")
         left.append("a proof with more paths than are listed (--rerun), taken from the file")
     else:
         costs = [
@@ -1351,7 +1352,8 @@ def proof(document, relation, found, left):
         met = True
     elif notion == "approx" and math.isfinite(found["mu"]):
         met = found["mu"] == 0 or profile(found["mu"], numbers[0]) <= numbers[1] * room
-    if met is None or (notion not in ("pure",) and not met and found["holds"]):
+    decided = notion in ("pure", "zcdp") or (notion == "gdp" and math.isfinite(found["mu"]))
+    if met is None or (not decided and not met and found["holds"]):
         left.append("that what is proved meets the claim, a numerical account")
         met = found["holds"]
     need(found["holds"] == met, "whether the claim is proved does not follow")
@@ -1368,6 +1370,10 @@ def proved_by_code(record, left):
         proof(record, record["relation"], {**found, "seconds": 0.0}, left)
     else:
         need(not found["holds"], "a proof without its derivation")
+    if found["holds"]:
+        need(record["unit"] == "record", "a proof about rows, a claim about users")
+        is_value = record["proof"]["schema"].partition(":")[0].strip() == "value"
+        need(record["view"] != "local" or is_value, "a proof about datasets, a claim about one message")
     if record["verdict"] != "INVALID":
         name = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}.get(record["notion"], "eps")
         lower = record["number_lower" if record["notion"] not in ("rdp", "tradeoff") else "eps_lower"]
@@ -1474,6 +1480,14 @@ def no_words(document):
     return [], ["the words of the file against its evidence (`dpverify check`)"]
 
 
+def once(pairs):
+    """An object of JSON, each of whose names stands there once: readers would not agree which one counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
 def main(arguments: list[str], words=no_words) -> int:  # type: ignore[no-untyped-def]
     """Checks one file, says what it found, and gives the exit code.
 
@@ -1481,7 +1495,7 @@ def main(arguments: list[str], words=no_words) -> int:  # type: ignore[no-untype
     """
     try:
         with open(arguments[0], encoding="utf-8") as file:
-            document = json.load(file, parse_constant=lambda text: math.nan)
+            document = json.load(file, parse_constant=lambda text: math.nan, object_pairs_hook=once)
         wrong, left = check(document)
         others, lines = words(document)
     except (IndexError, OSError, ValueError, AttributeError, TypeError, KeyError) as error:

@@ -88,6 +88,8 @@ def test_the_checker_computes_the_proof_again():
         ("proof",): None,
         ("grade",): "code conforms",
         ("status",): "OPEN",
+        ("unit",): "user",
+        ("view",): "local",
     }
     for path, value in edits.items():
         document = json.loads(text)
@@ -96,6 +98,30 @@ def test_the_checker_computes_the_proof_again():
             place = place[key]
         place[path[-1]] = value
         assert checker.check(document)[0], path
+
+
+@pytest.mark.parametrize(("claim", "target"), [(ZCDP(0.4), functions.normal_sum), (PureDP(0.5), functions.noisy_sum)])
+@pytest.mark.parametrize("without_paths", [False, True])
+def test_a_proof_of_more_than_is_claimed_proves_nothing(claim, target, without_paths):
+    """Whoever says in the file that the claim is proved is refused, with the digest of the file or without its paths."""
+    document = json.loads(render(SuiteResult.of([run(subject(target, claim))], seed=1, family_wise_error=0.05)))
+    record = document["records"][0]
+    assert not record["proof"]["holds"]
+    record["proof"].update(holds=True, pair=None, mend="")
+    record.update(status="CERTIFIED", grade="proved from the code")
+    if without_paths:
+        record["proof"].update(eps=0.0, rho=0.0, mu=0.0, paths=0, steps=[])
+        record["proof"]["derivation"]["paths"] = []
+    assert checker.check(document)[0]
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path):
+    file = tmp_path / "records.json"
+    text = render(SuiteResult.of([run(subject())], seed=1, family_wise_error=0.05))
+    file.write_text(text)
+    assert checker.main([str(file)]) == 0
+    file.write_text(text.replace('"family": "bonferroni"', '"family": "bonferroni", "family": "holm"', 1))
+    assert checker.main([str(file)]) == 2
 
 
 def test_the_faces_say_what_is_proved():
