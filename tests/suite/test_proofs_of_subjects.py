@@ -103,7 +103,7 @@ def test_the_checker_computes_the_proof_again():
 @pytest.mark.parametrize(("claim", "target"), [(ZCDP(0.4), functions.normal_sum), (PureDP(0.5), functions.noisy_sum)])
 @pytest.mark.parametrize("without_paths", [False, True])
 def test_a_proof_of_more_than_is_claimed_proves_nothing(claim, target, without_paths):
-    """Whoever says in the file that the claim is proved is refused, with the digest of the file or without its paths."""
+    """Whoever writes into the file that the claim is proved is refused, with the listed paths or without them."""
     document = json.loads(render(SuiteResult.of([run(subject(target, claim))], seed=1, family_wise_error=0.05)))
     record = document["records"][0]
     assert not record["proof"]["holds"]
