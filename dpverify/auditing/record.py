@@ -39,6 +39,31 @@ class Rung:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Proved:
+    """What was proved from the code for all neighbours of a schema: a `dpverify.proof.Proof` as plain values.
+
+    holds        whether the claim is proved
+    eps, rho, mu the smallest proved numbers; infinite where none is
+    ended        where the proof ended, and why; empty where it did not
+    pair, mend   the pair that attains a number above the claim, and what would make the claim true
+    derivation   from which `dpverify check` computes the numbers again
+    """
+
+    schema: str
+    holds: bool
+    eps: float
+    rho: float
+    mu: float
+    ended: str = ""
+    steps: tuple[str, ...] = ()
+    paths: int = 0
+    notes: tuple[str, ...] = ()
+    pair: Any = None
+    mend: str = ""
+    derivation: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """An AuditRecord holds the result of one audit: everything needed to read it, to judge it and to run it again.
 
@@ -152,9 +177,8 @@ class AuditRecord:
         What the bound was computed from (`evidence.tally`); None where no bound was.
     charged : tuple of Charged, or None
         The ledger's events as numbers (`ledger.description`); None where some are more than noise.
-    proof : dict or None
-        What was proved from the code for all neighbours of a schema: `Proof.to_dict`, and the `schema`. None where
-        nobody asked for a proof.
+    proof : Proved or None
+        What was proved from the code for all neighbours of a schema. None where nobody asked for a proof.
     audited : tuple of (float, float), or None
         (eps_lower, number_lower) of the trials, where the tape refutes the claim by more than they do: `eps_lower` and
         `number_lower` are the tape's then, at significance 0. None otherwise.
@@ -240,7 +264,7 @@ class AuditRecord:
     tape: Taped | None = None
     working: Working | None = None
     charged: tuple[Charged, ...] | None = None
-    proof: dict[str, Any] | None = None
+    proof: Proved | None = None
     audited: tuple[float, float] | None = None
     # filled by a suite
     expected: str | None = None
@@ -285,7 +309,7 @@ class AuditRecord:
         """
         if self.verdict != Verdict.NOT_REFUTED:
             return Status(self.verdict)
-        if self.proof is not None and self.proof["holds"] and not self.ledger_contradicted:
+        if self.proof is not None and self.proof.holds and not self.ledger_contradicted:
             return Status.CERTIFIED
         blind = bool(self.missed_twins) and self._rests_on is not Grade.CODE
         proved = self.accounted is True and not self.ledger_contradicted and not blind
@@ -298,7 +322,7 @@ class AuditRecord:
         """What the proof rests on; None where the claim is not proved."""
         if self.status not in (Status.CERTIFIED, Status.ACCOUNTED):
             return None
-        return Grade.PROOF if self.proof is not None and self.proof["holds"] else self._rests_on
+        return Grade.PROOF if self.proof is not None and self.proof.holds else self._rests_on
 
     @property
     def unseen(self) -> str:
@@ -330,7 +354,7 @@ class AuditRecord:
     def proved_number(self) -> float | None:
         """What is proved from the code in the claim's own unit; None without a proof, and for a claim of a curve."""
         name = {"pure": "eps", "approx": "eps", "zcdp": "rho", "gdp": "mu"}.get(self.notion)
-        return None if self.proof is None or name is None else float(self.proof[name])
+        return None if self.proof is None or name is None else float(getattr(self.proof, name))
 
     @property
     def upper_bound(self) -> float | None:
@@ -393,7 +417,7 @@ class AuditRecord:
             audited=(self.eps_lower, self.number_lower),
         )
 
-    def with_proof(self, proof: dict[str, Any]) -> "AuditRecord":
+    def with_proof(self, proof: Proved) -> "AuditRecord":
         """Add what was proved from the code.
 
         A lower bound of trials or tape above a number that is proved is a contradiction. The record is INVALID then: no
@@ -402,14 +426,14 @@ class AuditRecord:
         with_it = replace(self, proof=proof)
         proved, lower = with_it.proved_number, self.number_lower
         if proved is None:
-            proved, lower = proof["eps"], self.eps_lower
-        refuted = proof["holds"] and self.verdict is Verdict.REFUTED
+            proved, lower = proof.eps, self.eps_lower
+        refuted = proof.holds and self.verdict is Verdict.REFUTED
         if self.verdict is Verdict.INVALID or not (refuted or lower > proved * (1 + 1e-9)):
             return with_it
         shown = f"this pair shows at least {lower:.6g}" if lower > self.claimed or not refuted else self.notes[-1]
         apart = (
             f"two pieces of evidence contradict each other: the code is proved to be at most {proved:.6g} for every "
-            f"pair of {proof['schema']!r}; {shown}. The pair may be none of the schema"
+            f"pair of {proof.schema!r}; {shown}. The pair may be none of the schema"
         )
         return replace(with_it, verdict=Verdict.INVALID, invalid=apart)
 

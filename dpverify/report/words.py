@@ -423,19 +423,19 @@ def proof_sentence(record: AuditRecord) -> str:
     """What is proved from the code, in one sentence; empty where nobody asked."""
     if record.proof is None:
         return ""
-    if record.proof["ended"]:
-        return f"Not proved from the code: {record.proof['ended']}."
+    if record.proof.ended:
+        return f"Not proved from the code: {record.proof.ended}."
     upper = record.proved_number
     said = "the claim" if upper is None else quantity(record, "<=", upper)
-    where = f"for all neighbours of {record.proof['schema']!r}"
-    return f"Proved from the code {where}: {said}{'' if record.proof['holds'] else ', which is more than is claimed'}."
+    where = f"for all neighbours of {record.proof.schema!r}"
+    return f"Proved from the code {where}: {said}{'' if record.proof.holds else ', which is more than is claimed'}."
 
 
 def proved(record: AuditRecord) -> str:
     """The number that is proved from the code, "ended", or "-" where nobody asked."""
     if record.proof is None:
         return "-"
-    return "ended" if record.proof["ended"] else number(record.proved_number)
+    return "ended" if record.proof.ended else number(record.proved_number)
 
 
 GRADE_SENTENCES = {

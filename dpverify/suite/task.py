@@ -13,7 +13,7 @@ from typing import Any
 
 from dpverify.auditing.ladder import climb, repeated, score_of_less, silence
 from dpverify.auditing.pipeline import audit
-from dpverify.auditing.record import AuditRecord
+from dpverify.auditing.record import AuditRecord, Proved
 from dpverify.auditing.statuses import Verdict
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import Taped, together
@@ -75,12 +75,13 @@ def _run(task: _Task) -> AuditRecord | Failure:
         return Failure.of(subject.name, error, subject.file, subject.line)
 
 
-def _proved(subject: Subject) -> dict[str, Any]:
+def _proved(subject: Subject) -> Proved:
     from dpverify.proof import prove  # loads what only subjects with a schema need
 
     claim = subject.claim
     proof = prove(subject.target, data=subject.schema, relation=claim.relation, claim=claim)
-    return {"schema": subject.schema, **proof.to_dict()}
+    plain = {**proof.to_dict(), "steps": tuple(map(str, proof.steps)), "notes": proof.notes}
+    return Proved(schema=subject.schema, **plain)
 
 
 def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: str | None = None) -> AuditRecord:

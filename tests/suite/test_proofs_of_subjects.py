@@ -56,14 +56,14 @@ def test_the_number_is_in_the_unit_of_the_claim(target, claim, number):
 def test_what_is_not_proved_is_open_and_not_as_expected():
     record = run(subject(functions.unknown_steps, accept="proof"))
     assert record.status is not Status.CERTIFIED
-    assert record.proof["ended"]
+    assert record.proof.ended
     assert not record.as_expected
 
 
 def test_a_planted_bug_is_not_proved():
     record = run(planted(subject(), "half-noise", functions.half_the_noise), trials=40_000)
     assert (record.verdict, record.as_expected) == (Verdict.REFUTED, True)
-    assert not record.proof["holds"]
+    assert not record.proof.holds
     assert record.proved_number == 2.0
 
 
