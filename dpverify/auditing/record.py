@@ -309,7 +309,7 @@ class AuditRecord:
         """
         if self.verdict != Verdict.NOT_REFUTED:
             return Status(self.verdict)
-        if self.proof is not None and self.proof.holds and not self.ledger_contradicted:
+        if self._is_proved and not self.ledger_contradicted:
             return Status.CERTIFIED
         blind = bool(self.missed_twins) and self._rests_on is not Grade.CODE
         proved = self.accounted is True and not self.ledger_contradicted and not blind
@@ -322,7 +322,7 @@ class AuditRecord:
         """What the proof rests on; None where the claim is not proved."""
         if self.status not in (Status.CERTIFIED, Status.ACCOUNTED):
             return None
-        return Grade.PROOF if self.proof is not None and self.proof.holds else self._rests_on
+        return Grade.PROOF if self._is_proved else self._rests_on
 
     @property
     def unseen(self) -> str:
@@ -338,6 +338,10 @@ class AuditRecord:
         if self.grade is Grade.THEOREM:
             return "the ledger rests on a theorem, which nothing compares with the code"
         return "the draws that were traced do not decide it"
+
+    @property
+    def _is_proved(self) -> bool:
+        return self.proof is not None and self.proof.holds
 
     @property
     def _rests_on(self) -> Grade:

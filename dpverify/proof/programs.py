@@ -1662,7 +1662,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
     events = len(run.events)
     if run.plain is None:
         use_once(run, *args)
-    lazy = run.plain is None and any(function is each for each in (*ITERATORS, itertools.chain))
+    lazy = run.plain is None and any(function is each for each in LAZY)
     for each in args if lazy else ():
         if _is_array(each):  # its entries are read when the iterator is
             each.shared.append(None)
@@ -1689,6 +1689,7 @@ def call(run: Run, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 ITERATORS = (builtins.map, builtins.filter, builtins.zip, builtins.enumerate, builtins.iter, builtins.reversed)
+LAZY = (*ITERATORS, itertools.chain)  # what they give is read later
 
 
 def read_once(run: Run, value: Any, *, calls: bool) -> Any:
@@ -2132,8 +2133,6 @@ def release_output(run: Run, value: Any, depth: int = 0) -> None:
             raise run.ends(f"an output of type {kind.__name__}, whose class holds data", "return plain values")
     if kind is defaultdict and reaches_data(run, value.default_factory):
         raise run.ends("what an output gives for missing keys holds data", "return dict() of it")
-    if kind is types.GeneratorType:
-        raise run.ends("an output that holds a generator", "return list() of it")
     entries: Any = value.items() if isinstance(value, dict) else value if isinstance(value, BUILT_IN) else ()
     for each in entries:
         release_output(run, each, depth + 1)
@@ -2152,9 +2151,9 @@ def _objects_of_numpy(run: Run, value: Any) -> list[Any]:
 
 
 NUMBERS_OF_NUMPY = frozenset(each for each in (*np.sctypeDict.values(), np.str_, np.bytes_))
-CONTAINERS = (list, tuple, dict, set, frozenset, OrderedDict, Counter, defaultdict, types.GeneratorType)
+CONTAINERS = (list, tuple, dict, set, frozenset, OrderedDict, Counter, defaultdict)
 BUILT_IN = (
-    *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, types.GeneratorType),
+    *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset),
     *(np.generic, np.ndarray),
 )
 

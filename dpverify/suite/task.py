@@ -18,6 +18,7 @@ from dpverify.auditing.statuses import Verdict
 from dpverify.auditing.subject import Subject
 from dpverify.auditing.tape_record import Taped, together
 from dpverify.auditing.tracing import taped_pair
+from dpverify.base.plain_values import decoded
 from dpverify.base.seeding import derive
 from dpverify.execution.isolated import emit
 from dpverify.ledger.events import Ledger
@@ -80,8 +81,7 @@ def _proved(subject: Subject) -> Proved:
 
     claim = subject.claim
     proof = prove(subject.target, data=subject.schema, relation=claim.relation, claim=claim)
-    plain = {**proof.to_dict(), "steps": tuple(map(str, proof.steps)), "notes": proof.notes}
-    return Proved(schema=subject.schema, **plain)
+    return decoded(Proved, {"schema": subject.schema, **proof.to_dict()})
 
 
 def _audited(task: _Task, target: Any, seed: int, ledger: Ledger | None, score: str | None = None) -> AuditRecord:
