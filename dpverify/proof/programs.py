@@ -2286,8 +2286,8 @@ def _import(
 
 
 def _project_file(run: Run, folder: Path, parts: list[str]) -> Path | None:
-    if not parts or not folder:
-        return None
+    if not parts or not folder or parts[0] == __name__.partition(".")[0]:
+        return None  # this library is no part of a program, whether or not a checkout of it lies beside
     path = folder.joinpath(*parts)
     for each in (path.with_suffix(".py"), path / "__init__.py"):
         if each.is_file() and (importlib.util.find_spec(parts[0]) is None or is_below(each, run.root)):
