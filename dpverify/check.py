@@ -1220,21 +1220,28 @@ def path_cost(path, columns, replaces, file, left):
         kinds = [event["loss"][0] for event in events]
         for event, kind in zip(events, kinds, strict=True):
             wanted = "joint" if event["joint"] or event["kind"] == "threshold" else None
-            need(
-                kind == (wanted or ("gaussian" if event["kind"] == "gaussian" else "pure")), "a release of another kind"
-            )
+            plain = event["kind"] if event["kind"] in ("gaussian", "laplace") else "pure"
+            need(kind == (wanted or plain), "a release of another kind")
         quiet = all(loss == 0 for row in rows for loss in row)
         pure = max((math.fsum(row) for row in rows), default=0.0)
-        halves = [
-            [math.inf if kind == "joint" and loss else loss * loss / 2 for kind, loss in zip(kinds, row, strict=True)]
-            for row in rows
-        ]
-        rho = max(map(math.fsum, halves), default=0.0)
+        sums = [[zcdp_of(kind, loss) for kind, loss in zip(kinds, row, strict=True)] for row in rows]
+        rho = max(map(math.fsum, sums), default=0.0)
         total[0] += 0.0 if quiet else math.inf if "gaussian" in kinds else pure
         total[1] += rho
         only = all(kind == "gaussian" for kind in kinds)
         total[2] += 0.0 if quiet else 2 * rho if only else math.inf
     return total[0], total[1], math.sqrt(total[2])
+
+
+def zcdp_of(kind, loss):
+    """rho of one release: mu^2/2, of Laplace noise eps - 1 + e^-eps, of the rest eps tanh(eps/2)."""
+    if kind == "laplace" and 1e-4 < loss < math.inf:
+        return loss + math.expm1(-loss)
+    if kind == "laplace" and loss < math.inf:
+        return loss**2 / 2 - loss**3 / 6 + loss**4 / 24
+    if kind == "pure":
+        return loss * math.tanh(loss / 2)
+    return math.inf if kind == "joint" and loss else loss * loss / 2
 
 
 def reached(terms, used):
@@ -1316,6 +1323,7 @@ def proof(document, relation, found, left):
     if derived["by"] == "enumeration":
         left.append("the enumerated laws of all datasets (--rerun), taken from the file")
         need(derived["eps"] == found["eps"], "eps is not that of the enumeration")
+        same(zcdp_of("pure", found["eps"]), found["rho"], "rho of the enumeration")
         told = f"all {derived['pairs']} pairs of neighbours of {derived['datasets']} datasets"
         need(found["steps"] == [f"{told}: the laws of all draws are enumerated"], "the steps are not those derived")
     elif not derived["paths"]:
@@ -1332,7 +1340,7 @@ def proof(document, relation, found, left):
             for name, number in zip(("eps", "rho", "mu"), cost, strict=True):
                 same(number, path[name], f"{name} of a path", 1e-6)
         eps, rho, mu = (max(each) for each in zip(*costs, strict=True))
-        for name, number in (("eps", eps), ("rho", min(rho, eps * eps / 2)), ("mu", mu)):
+        for name, number in (("eps", eps), ("rho", min(rho, zcdp_of("pure", eps))), ("mu", mu)):
             same(number, found[name], name, 1e-6)
         worst = max(derived["paths"], key=lambda path: (path["eps"], path["rho"]))
         steps = [event["text"] for group in worst["groups"] for event in group["events"]]

@@ -19,7 +19,7 @@ from dpverify.accounting.discrete_losses import AtomicLoss, both_ways, DirectedL
 from dpverify.accounting.loss_laws import Cells, ConvertedLoss, GridLaw, Loss, TINY
 from dpverify.base.rounding import float_down, float_up, sqrt_up, UNIT
 from dpverify.claims import profiles
-from dpverify.ledger.events import Direction
+from dpverify.ledger.events import Direction, pure_to_zcdp
 
 Array = npt.NDArray[np.float64]
 
@@ -75,6 +75,20 @@ class LaplaceLoss(Loss):
         the curve of a Gaussian, convex and below f at both ends, is below f.
         """
         return _twice_normal_quantile(math.exp(-self._a / 2) / 2)
+
+    @property
+    def rho(self) -> Fraction:
+        """a - 1 + e^-a, rounded up (Harrison, Manurangsi, FORC 2026): the KL divergence, so no smaller one is true.
+
+        With c = alpha - 1, E(a) = E_P[e^(cL)] as in `renyi`. To show: log E(a) <= c (1 + c) (a - 1 + e^-a). Both sides
+        are 0 at a = 0. Their derivatives are in this order where 1 - z^n <= (1 - z) ((n + 1)/2 + z^n (n - 1)/2), z =
+        e^-a, n = 1 + 2c. Right less left is 0 at z = 1. Its derivative is (n + 1)/2 times n z^(n-1) - 1 - (n - 1) z^n,
+        which is at most 0 (inequality of means), so right less left is at least 0 for z <= 1.
+        """
+        rounded = self._a + math.expm1(-self._a) + self._a * 2.0**-50  # three roundings, each below a 2^-52
+        if not 2.0**-26 < rounded < math.inf:  # the difference would lose its digits
+            return pure_to_zcdp(self.eps)
+        return min(pure_to_zcdp(self.eps), Fraction(rounded))
 
     def renyi(self, alpha: float) -> float:
         """E[e^(cL)] - 1 = ((1 + c)(e^(ca) - 1) + c (e^(-(1+c)a) - 1))/(1 + 2c), c = alpha - 1 (Mironov 2017)."""

@@ -6,8 +6,8 @@ alpha - 1, t D_alpha = log E_P[e^(tL)] is convex in t (so is the largest one of 
 on [a, b], as does 1/(t (1 + t)), and F(alpha)/alpha below the product of the two chords, a concave quadratic with a
 known maximum. It is off by the square of the width of the interval, where the first bound is off by the width.
 Intervals are split until the largest bound is within 1e-5 of a value that is attained, or `MOST_SPLITS` times, which
-leaves some 1e-4. A loss that is known to have D_alpha <= rho alpha (Gaussians) adds that rho, exactly. Every eps-DP
-step is dominated by randomised response of eps: none has a larger divergence or mu.
+leaves some 1e-4. A loss that is known to have D_alpha <= rho alpha (Gaussian and Laplace noise) adds that rho. Every
+eps-DP step is dominated by randomised response of eps: none has a larger divergence or mu.
 
 mu: GDP parameters of steps compose as a root of squares (Dong, Roth, Su 2022, Corollary 2).
 """
@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from dpverify.accounting.discrete_losses import ResponseLoss
 from dpverify.accounting.loss_laws import Exact, Loss, Losses
-from dpverify.accounting.noise_losses import GaussianLoss
+from dpverify.accounting.noise_losses import GaussianLoss, LaplaceLoss
 from dpverify.accounting.sampled_losses import SampledLoss
 from dpverify.base.rounding import float_up, UNIT
 from dpverify.ledger.events import pure_to_zcdp
@@ -42,7 +42,7 @@ def rho_of(losses: Losses) -> Exact:
     Returns
     -------
     Fraction or float
-        rho, rounded up: a fraction, exact where all losses are Gaussian; inf where none is known.
+        rho, rounded up: a fraction, exact where all losses are Gaussian or Laplace; inf where none is known.
 
     Notes
     -----
@@ -65,7 +65,9 @@ def rho_of(losses: Losses) -> Exact:
             rest.append((loss, count))
         else:
             exact += count * known
-    return min(simple, exact + Fraction(_supremum(rest))) if rest else exact
+    if all(isinstance(loss, LaplaceLoss) for loss, _ in rest):  # as of Gaussians, the suprema are limits at alpha = 1
+        return simple
+    return min(simple, exact + Fraction(_supremum(rest)))
 
 
 def _known_rho(loss: Loss) -> Exact:

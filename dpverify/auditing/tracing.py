@@ -41,6 +41,7 @@ SHARE = 0.05  # of the time that the trials of the pair may take, one by one
 LEAST, LONGEST, WALL = 12.0, 60.0, 180.0  # seconds: of processor time at least and at most, of the clock
 
 PATHS, LAW = 2**16, 3.0  # of an enumeration on each dataset: paths, and seconds of processor time
+OF_ACCOUNT = 1e-3  # an account of one known law is this close to its true number, with room
 EQUAL = 1e-9  # claims are decimals: one below the exact eps by less is written with fewer digits
 ENUMERATED = (PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP)
 FEW = 64  # draws of a release that is worth a try
@@ -147,6 +148,53 @@ def of_law(found: Exact, claim: Claim, seed: int) -> Taped:
         number=None if whole else found.eps_upper,
         paths=found.paths,
         seed=seed,
+    )
+
+
+def refute_by_law(block: Taped, claim: Claim) -> Taped:
+    """Refute a claim by the known law of an output that is data plus one draw.
+
+    Parameters
+    ----------
+    block : Taped
+        What the tape says on a pair. Nothing is refuted unless its only event is Laplace noise on one entry that moves,
+        or Gaussian noise.
+    claim : Claim
+        zCDP, Gaussian DP, Renyi DP or approximate DP: their numbers are exact for these laws up to rounding. Pure
+        claims are refuted by a witness instead.
+
+    Returns
+    -------
+    Taped
+        A refutation with its lower bound; the same block where there is none.
+
+    Notes
+    -----
+    The caller has to know that the output is a linear function of data plus that draw in every run (`Proof.alone`):
+    transcripts show it of themselves only. The two laws of the output then differ by their place alone.
+    """
+    known = isinstance(claim, ZCDP | GaussianDP | RenyiDP | ApproxDP) and block.traced and not block.bad
+    if not known or block.refutes or block.number is None or not block.events or len(block.events) != 1:
+        return block
+    (event,) = block.events
+    moved = [row for row in block.draws if row.moved]
+    one = len(moved) == 1 and 0 < moved[0].shift_l1 <= moved[0].shift_max * (1 + EQUAL)
+    if event.times != 1 or not (event.event == "GaussianNoise" or (event.event == "LaplaceNoise" and one)):
+        return block
+    lower = block.number * (1 - OF_ACCOUNT)
+    if not claim.number < lower < math.inf:
+        return block
+    text = f"the output is data plus this noise alone: by its law {claim._number} is at least {lower:.6g} on this pair"
+    reasons = (TapeReason("KNOWN_LAW", moved[0].site if moved else "", text), *block.reasons)[:MOST]
+    return replace(
+        block,
+        status=tape_record.CONTRADICTED,
+        refutes=True,
+        reasons=reasons,
+        lower=lower,
+        terms=None,
+        witness=f"the laws of the output lie {event.moves_by:.6g} apart, at a scale of {event.values[0]:.6g}",
+        error=SURE if claim.notion == "approx" and claim.delta > 0 else 0.0,
     )
 
 

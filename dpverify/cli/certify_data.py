@@ -2,8 +2,9 @@
 
 import shlex
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from inspect import isfunction
 from typing import Any, TYPE_CHECKING
 
 import typer
@@ -171,24 +172,32 @@ def traced_in_child(
     from dataclasses import asdict
 
     from dpverify.base.text import arguments
+    from dpverify.claims.claim import PureDP
     from dpverify.claims.curves import parse_claim
     from dpverify.cli import isolated_command
+    from dpverify.proof import prove
     from dpverify.wild.datasets import read
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.schema import limit_rows, MOST_PUBLIC
     from dpverify.wild.trying import traced_grid
 
     schema = limit_rows(data_schema(data, most=MOST_PUBLIC))
+    target, stated, pairs = isolated_command.load_object(spec), parse_claim(claim), read(inside, schema)
+    known_law = False
+    if _is_provable(target, call) and not isinstance(stated, PureDP):
+        with suppress(UsageError):
+            known_law = prove(target, data=schema, relation=next(iter(pairs)), arguments=arguments(arg)).alone
     code = traced_grid(
-        isolated_command.load_object(spec),
-        claim=parse_claim(claim),
+        target,
+        claim=stated,
         schema=schema,
-        inside=read(inside, schema),
+        inside=pairs,
         call=call,
         arguments=arguments(arg),
         name=spec.rpartition(":")[2],
         seed=seed,
         trials=trials,
+        known_law=known_law,
     )
     return {name: asdict(each) for name, each in code.items()}
 
@@ -226,8 +235,6 @@ def proved_in_child(
     *, spec: str, claim: str, data: str, view: str, call: str, arg: list[str], relation: str | None
 ) -> dict[str, Any]:
     """What is proved under each relation, as plain values; runs in the child."""
-    import inspect
-
     from dpverify.base.text import arguments
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import View
@@ -241,7 +248,7 @@ def proved_in_child(
     schema = data_schema(data, most=MOST_PUBLIC)
     found: dict[str, Any] = {}
     for each in relations(schema, relation):
-        if not (inspect.isfunction(target) or hasattr(target, "release")) or call not in ("auto", "data", "target"):
+        if not _is_provable(target, call):
             found[str(each)] = {"problem": "only functions of the data and objects with `release` are proved"}
             continue
         try:
@@ -252,6 +259,11 @@ def proved_in_child(
             continue
         found[str(each)] = {**proof.to_dict(), "seconds": proof.seconds}
     return found
+
+
+def _is_provable(target: Any, call: str) -> bool:
+    """Whether this is a function of the data or has `release`, and is called as such."""
+    return (isfunction(target) or hasattr(target, "release")) and call in ("auto", "data", "target")
 
 
 def _trace(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, Any]:

@@ -36,8 +36,9 @@ def product_of(a: Any, b: Any) -> Interval:
     """Bounds of a * b for two arrays of floats; 0 times infinity is 0 (the bound of a product with 0)."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     with np.errstate(all="ignore"):
-        product = np.where((a == 0) | (b == 0), 0.0, a * b)
-        error = np.where(np.isfinite(product) & (product != 0), _product_error(a, b, product), 0.0)
+        zero = (a == 0) | (b == 0)
+        product = np.where(zero, 0.0, a * b)
+        error = np.where(np.isfinite(product) & ~zero, _product_error(a, b, product), 0.0)
         return _widen(product, error)
 
 

@@ -18,14 +18,14 @@ from dpverify.claims.curves import parse_claim
 from dpverify.claims.neighbours import Relation, View
 from dpverify.errors import UsageError
 from dpverify.ledger import Event as LedgerEvent
-from dpverify.ledger import GaussianNoise, Ledger, PureStep, Sensitivity
+from dpverify.ledger import GaussianNoise, LaplaceNoise, Ledger, PureStep, Sensitivity
 from dpverify.proof import targets
 from dpverify.proof.attaining import attaining_pair, describe_release, propose_scale
 from dpverify.proof.derivation import write_derivation
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
 from dpverify.proof.finite import finite_proof
 from dpverify.proof.functions import silence
-from dpverify.proof.moves import Cost, cost_of
+from dpverify.proof.moves import Cost, cost_of, zcdp_of
 from dpverify.proof.plain import name_output
 from dpverify.proof.programs import load, read_out, release_output, source_file
 from dpverify.proof.rehearsal import examples_of, MOST_ROWS, rehearse
@@ -33,7 +33,7 @@ from dpverify.proof.rows import ColumnFacts, Domain
 from dpverify.proof.run import Run, unexplored
 from dpverify.proof.state import check_state, state_of
 from dpverify.proof.surroundings import check_kept, check_settings
-from dpverify.proof.terms import Rows, Scope, Source, Symbol, Table
+from dpverify.proof.terms import Noisy, Public, Rows, Scope, Source, Symbol, Table
 from dpverify.wild.one_line import data_schema
 from dpverify.wild.schema import fit_claim, MOST_PUBLIC, Schema
 
@@ -104,6 +104,9 @@ class Proof:
         What would make the claim true, where one scale is too small.
     derivation : dict
         The proof as plain values, from which `dpverify check` computes its numbers again; empty where it has ended.
+    alone : bool
+        Whether the program returns data plus one draw of Laplace or Gaussian noise for each entry, and nothing else,
+        in every run. Then the law of its output is known on every pair, and so is the number that is true there.
     """
 
     holds: bool
@@ -120,6 +123,7 @@ class Proof:
     pair: tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]] | None = None
     mend: str = ""
     derivation: dict[str, Any] = field(default_factory=dict, compare=False)
+    alone: bool = field(default=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, the same for every run: without `seconds`."""
@@ -235,6 +239,7 @@ def _from_rules(program: "_Program", claim: Claim | None) -> Proof:
             schema.rows,
             program.file.name,
         ),
+        alone=len(outcomes) == 1 and outcomes[0].run.alone,
     )
 
 
@@ -246,18 +251,25 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
     finite = finite_proof(_PlainRuns(program), program.schema, program.relation, delta)
     if finite is None or (found.ended is None and not finite.eps < found.eps):
         return found
-    holds = (claim is None and finite.eps < math.inf) or (
-        _at_most(finite.eps, claim.eps, OF_LAWS)
-        if isinstance(claim, PureDP)
-        else isinstance(claim, ApproxDP)
-        and (finite.eps_at_delta <= claim.eps or _at_most(finite.eps, claim.eps, OF_LAWS))
-    )
+    rho = float(zcdp_of("pure", np.asarray(finite.eps)))
+    match claim:
+        case None:
+            holds = finite.eps < math.inf
+        case PureDP():
+            holds = _at_most(finite.eps, claim.eps, OF_LAWS)
+        case ApproxDP():
+            holds = finite.eps_at_delta <= claim.eps or _at_most(finite.eps, claim.eps, OF_LAWS)
+        case ZCDP():
+            holds = _at_most(rho, claim.rho, OF_LAWS)
+        case _:
+            ledger = _ledger((("pure", finite.eps),))
+            holds = ledger is not None and meets(claim, ledger)
     text = f"all {finite.pairs} pairs of neighbours of {finite.datasets} datasets: the laws of all draws are enumerated"
     return replace(
         found,
         holds=holds,
         eps=finite.eps,
-        rho=min(found.rho, finite.eps**2 / 2),
+        rho=rho,
         ended=None,
         steps=(Step("enumeration", 0, finite.eps, text),),
         pair=finite.pair,
@@ -356,17 +368,14 @@ def _together(outcomes: list[_Outcome], file: str, schema: Schema) -> _Found:
     )
     return _Found(
         max(each.cost.eps for each in outcomes),
-        min(max(each.cost.rho for each in outcomes), _square_up(max(each.cost.eps for each in outcomes)) / 2),
+        min(
+            max(each.cost.rho for each in outcomes),
+            float(zcdp_of("pure", np.asarray(max(each.cost.eps for each in outcomes)))),
+        ),
         max(each.cost.mu for each in outcomes),
         steps,
         attaining_pair(worst.run, schema),
     )
-
-
-def _square_up(number: float) -> float:
-    """The square, rounded up where it is not a whole number: pure eps is eps^2/2-zCDP."""
-    square = number * number
-    return square if square.is_integer() and abs(number) < 2**26 else math.nextafter(square, math.inf)
 
 
 def _meets(claim: Claim, found: _Found, outcomes: list[_Outcome]) -> bool:
@@ -403,6 +412,8 @@ def _ledger(losses: tuple[tuple[str, float], ...]) -> Ledger | None:
 def _ledger_event(kind: str, loss: float) -> LedgerEvent:
     if kind == "gaussian":
         return GaussianNoise(what="code", sigma=1.0, sensitivity=Sensitivity(replace=loss, add_remove=loss))
+    if kind == "laplace":
+        return LaplaceNoise(what="code", scale=1.0, sensitivity=Sensitivity(replace=loss, add_remove=loss))
     return PureStep(what="code", eps=loss, uses=Sensitivity(replace=1, add_remove=1))
 
 
@@ -487,6 +498,7 @@ class _Program:
                 output = self.call(run, lambda: (_given(run, schema), {}))
                 run.record.note("output", output, 0)
                 release_output(run, output)
+                run.alone = _is_one_release(run, output)
             except ProofEnds as end:
                 run.mark(end)
             except _Ended:
@@ -606,6 +618,16 @@ class _PlainRuns:
         self._modules += len(run.loaded)
         self.ended = before or run.ended is not None
         return float(number)
+
+
+def _is_one_release(run: Run, output: Any) -> bool:
+    """Whether the output is a linear function of one noisy value, made of all data that the run has released."""
+    value = output.term if isinstance(output, Symbol) else None
+    if len(run.events) != 1:
+        return False
+    (event,) = run.events
+    noisy, entry = value.was if isinstance(value, Public) and value.was is not None else (None, None)
+    return isinstance(noisy, Noisy) and entry is None and not event.joint and event.text in ("laplace", "normal")
 
 
 def _facts(column: Any, frame: bool) -> ColumnFacts:

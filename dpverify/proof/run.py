@@ -139,6 +139,7 @@ class Run:
     assumed: list[tuple[Any, bool]] = field(default_factory=list)  # conditions on a row under which a value is used
     slices: dict[Any, tuple[Any, Any, Any]] = field(default_factory=dict)  # places of a part, by its mask
     contests: dict[int, Any] = field(default_factory=dict)  # entries whose largest one is known, by their list
+    alone: bool = False  # what is returned is one noisy value, and nothing else: its law is that of its noise
     known_classes: set[type] = field(default_factory=set)  # whose members are known, see `surroundings`
     bars: dict[int, Event] = field(default_factory=dict)  # comparisons with a noisy threshold, by its noise
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.auditing.tape_record import Taped, together
-from dpverify.auditing.tracing import taped_pair
+from dpverify.auditing.tracing import refute_by_law, taped_pair
 from dpverify.base import require
 from dpverify.base.rounding import text_above
 from dpverify.base.seeding import Stage, stream
@@ -598,8 +598,12 @@ def traced_grid(
     seed: int,
     trials: int,
     inside: Pairs,
+    known_law: bool = False,
 ) -> Code:
-    """What the tape says of the first pairs, by relation: so many, however long they take."""
+    """What the tape says of the first pairs, by relation: so many, however long they take.
+
+    `known_law`: in every run the output is data plus one draw, so that its law refutes (`refute_by_law`).
+    """
     claim = fit_claim(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
@@ -609,7 +613,7 @@ def traced_grid(
             wires = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
             pair = Pair(*wires, relation=each, name=candidate.name, mixed=True)
             taped = taped_pair(target, claim=replace(claim, relation=each), pair=pair, seed=seed, trials=trials)
-            blocks.append(taped)
+            blocks.append(refute_by_law(taped, claim) if known_law else taped)
             if number >= ENOUGH_PAIRS and any(block.refutes for block in blocks):
                 break
         if blocks:

@@ -42,6 +42,41 @@ def answer(value: str):
 def bad_answer(value: str):
     return value if random.random() < 0.9 else {"yes": "no", "no": "yes"}[value]
 """
+LAWS = """
+import numpy as np
+
+
+def laplace_sum(values: np.ndarray, *, rng):
+    return 3 - 2 * (values.sum() + rng.laplace(scale=1.0))
+
+
+def laplace_counts(values: np.ndarray, *, rng):
+    return np.array([(values < 0.5).sum(), (values >= 0.5).sum()]) + rng.laplace(scale=2.0, size=2)
+
+
+def normal_sum(values: np.ndarray, *, rng):
+    return values.sum() + rng.normal(scale=1.0)
+
+
+def rounded_sum(values: np.ndarray, *, rng):
+    return round(values.sum() + rng.laplace(scale=1.0), -1)
+
+
+def clipped_sum(values: np.ndarray, *, rng):
+    return max(values.sum() + rng.laplace(scale=1.0), 0.0)
+
+
+def hidden_sum(values: np.ndarray, *, rng):
+    return values.sum() + rng.laplace(scale=1.0) > 0
+
+
+def summed_noise(values: np.ndarray, *, rng):
+    return values.sum() + rng.laplace(scale=1.0) + rng.laplace(scale=1.0)
+
+
+def two_sums(values: np.ndarray, *, rng):
+    return values.sum() + rng.laplace(scale=2.0), values.sum() + rng.laplace(scale=2.0)
+"""
 MEAN = ("vector: real 0..100, rows 5..50", "replace")
 CELLS = ("list: integer 0..3, rows 5..20", "replace")
 VALUE = ("value: category yes|no", None)
@@ -51,6 +86,7 @@ VALUE = ("value: category yes|no", None)
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("own")
     (place / "own.py").write_text(FUNCTIONS)
+    (place / "laws.py").write_text(LAWS)
     return place
 
 
@@ -91,6 +127,46 @@ def test_the_first_word_is_right_and_one_screen_says_why(folder, name, data, wor
     assert rows.index("audit") < rows.index("code") < rows.index(last)
     assert name.endswith("answer") or "not traced" not in made.stdout  # numpy's global generator is seen
     assert ("laplace(1) at own.py" in made.stdout) == name.startswith("bad_") or name.endswith("answer")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("name", "true", "false"),
+    [  # Laplace noise of eps 1: rho = 1/e, mu = 1.0301, D_2 = .6190, delta(.9) = 1 - e^(-.05) = .0488
+        ("laplace_sum", "zcdp:.3679", "zcdp:.367"),
+        ("laplace_sum", "gdp:1.0302", "gdp:1.028"),
+        ("laplace_sum", "rdp:2,.6192", "rdp:2,.618"),
+        ("laplace_sum", "approx:.9,.0488", "approx:.8,.0488"),
+        ("normal_sum", "zcdp:.5", "zcdp:.499"),
+    ],
+)
+def test_the_law_of_one_release_decides_every_notion(folder, name, true, false):
+    line = ("--data", "vector: real 0..1, rows 5..20", "--relation", "replace")
+    made = run(folder, "certify", f"laws.py:{name}", "--claim", true, *line)
+    assert (made.returncode, made.stdout.split()[0]) == (0, "CERTIFIED"), made.stdout + made.stderr
+    made = run(folder, "certify", f"laws.py:{name}", "--claim", false, *line, "--json", "law.json")
+    assert (made.returncode, made.stdout.split()[0]) == (1, "REFUTED"), made.stdout + made.stderr
+    assert "by its law" in made.stdout
+    assert run(folder, "check", "law.json").returncode == 0
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("name", "claim"),  # claims below what the noise alone would cost: not false of each of these
+    [
+        ("rounded_sum", "zcdp:.3"),
+        ("clipped_sum", "zcdp:.3"),
+        ("hidden_sum", "zcdp:.3"),
+        ("summed_noise", "zcdp:.3"),
+        ("two_sums", "zcdp:.2"),
+        ("laplace_counts", "zcdp:.2"),
+    ],
+)
+def test_a_law_that_is_not_that_of_the_noise_refutes_nothing(folder, name, claim):
+    line = ("--data", "vector: real 0..1, rows 5..20", "--relation", "replace", "--trials", "100")
+    made = run(folder, "certify", f"laws.py:{name}", "--claim", claim, *line)
+    assert "by its law" not in made.stdout
+    assert made.stdout.split()[0] == "OPEN", made.stdout
 
 
 @pytest.mark.process
