@@ -266,7 +266,7 @@ def certified_in_child(
 
     neighbours = Relation.REPLACE_ONE if relation == "replace" else Relation.ADD_OR_REMOVE_ONE
     stated = parse_claim(claim, relation=neighbours, view=View(view))
-    subject = named_subject(spec, call, arg or [], python)
+    subject = isolated_command.named_subject(spec, call, arg or [], python)
     own = None if pairs is None else as_pairs(isolated_command.load_object(pairs))
     if own is None and own_pairs(subject, stated) is None:
         data = EXAMPLES["list"] if python else guessed(isolated_command.load_object(spec))
@@ -276,21 +276,3 @@ def certified_in_child(
         )
     stated = for_units(stated, subject, own)
     return certify(subject, claim=stated, pairs=own, name=spec.rpartition(":")[2], **settings).to_dict()
-
-
-def named_subject(spec: str, call: str, arg: list[str], python: str) -> Any:
-    """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
-    from dpverify.base.text import arguments
-    from dpverify.cli import isolated_command
-
-    given = arguments(arg)
-    if python:
-        from dpverify.wild.interpreter import Elsewhere
-
-        return Elsewhere(python, spec, call=call, arguments=given)
-    from dpverify.wild.local import is_shaped, shaped
-
-    found = isolated_command.load_object(spec)
-    if call != "auto" or given or is_shaped(found):
-        return shaped(found, call=call, arguments=given, name=spec.rpartition(":")[2])
-    return isolated_command.subject_of(found, spec)

@@ -122,14 +122,13 @@ def again(*, document: dict[str, Any], words: list[str], count: int, draw: int) 
     from dpverify.claims.curves import parse_claim
     from dpverify.claims.neighbours import Relation, View
     from dpverify.cli import isolated_command
-    from dpverify.cli.certify_command import named_subject
     from dpverify.trials.target import as_target
 
     certificate = Certificate.from_dict(document)
     asked = _asked(words)
     neighbours = Relation.REPLACE_ONE if asked["relation"] == "replace" else Relation.ADD_OR_REMOVE_ONE
     claim = parse_claim(asked["claim"], relation=neighbours, view=View(asked["view"]))
-    target = as_target(named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
+    target = as_target(isolated_command.named_subject(asked["subject"], asked["call"], asked["arg"] or [], asked["python"]))
     own = None if asked["pairs"] is None else as_pairs(isolated_command.load_object(asked["pairs"]))
     claim = for_units(claim, target, own)
     pairs = pairs_for(target, target, claim, own)

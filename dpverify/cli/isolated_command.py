@@ -63,6 +63,23 @@ def subject_of(found: Any, spec: str) -> Any:
     return made
 
 
+def named_subject(spec: str, call: str, arg: list[str], python: str) -> Any:
+    """A subject, or a library's function or class as one (`wild.local`), here or in an interpreter of its own."""
+    from dpverify.base.text import arguments
+
+    given = arguments(arg)
+    if python:
+        from dpverify.wild.interpreter import Elsewhere
+
+        return Elsewhere(python, spec, call=call, arguments=given)
+    from dpverify.wild.local import is_shaped, shaped
+
+    found = load_object(spec)
+    if call != "auto" or given or is_shaped(found):
+        return shaped(found, call=call, arguments=given, name=spec.rpartition(":")[2])
+    return subject_of(found, spec)
+
+
 def _is_release(function: Any) -> bool:
     try:
         return {"rng", "size"} <= set(inspect.signature(function).parameters)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli import library_options
 from dpverify.cli.audit_command import Profile
 from dpverify.cli.options import DEFAULT_SEED, HELP, RelationName
 from dpverify.errors import EXIT_FAILED, EXIT_OK, EXIT_UNEXPECTED, UsageError
@@ -16,7 +17,10 @@ CODES = {"CONTRADICTED": EXIT_UNEXPECTED, "NOT_TRACED": EXIT_FAILED}
 
 def trace(
     subject: Annotated[
-        str, typer.Argument(metavar="MODULE:OBJECT", help="An object with release(data, *, rng, size), or its class.")
+        str,
+        typer.Argument(
+            metavar="MODULE:OBJECT", help="A function, or an object with release(data, *, rng, size), or its class."
+        ),
     ],
     pairs: Annotated[str, typer.Option(metavar="MODULE:NAME", help="Neighbouring pairs.", show_default=False)],
     claim: Annotated[str | None, typer.Option(metavar="CLAIM", help=HELP["claim"])] = None,
@@ -37,6 +41,8 @@ def trace(
     paths: Annotated[
         int | None, typer.Option(metavar="N", help=f"With --exact: most paths on each dataset; default: {PATHS}.")
     ] = None,
+    call: library_options.CallOption = library_options.CallShape.auto,
+    arg: library_options.Arg = None,
     profile: Profile = None,
     seed: Annotated[int, typer.Option(metavar="S", help=HELP["seed"])] = DEFAULT_SEED,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For each pair; --exact: for each dataset.")] = 60.0,
@@ -62,6 +68,8 @@ def trace(
         "pairs": pairs,
         "claim": claim,
         "relation": relation.value,
+        "call": call.value,
+        "arg": arg or [],
         "seed": seed,
         "timeout": timeout,
     }
@@ -76,7 +84,15 @@ def trace(
 
 
 def traced_in_child(
-    *, spec: str, pairs: str, claim: str | None, ledger: str | None, relation: str, **settings: Any
+    *,
+    spec: str,
+    pairs: str,
+    claim: str | None,
+    ledger: str | None,
+    relation: str,
+    call: str,
+    arg: list[str],
+    **settings: Any,
 ) -> dict[str, Any]:
     """The traces in lines, as a document, and their exit codes; runs in the child."""
     from dpverify.auditing.subject import as_pairs, for_units
@@ -92,7 +108,7 @@ def traced_in_child(
     declared = None if ledger is None else isolated_command.load_object(ledger)
     if declared is not None and not isinstance(declared, Ledger):
         raise UsageError(f"{ledger}: a {type(declared).__name__}, not a Ledger")
-    target = isolated_command.load_subject(spec)
+    target = isolated_command.named_subject(spec, call, arg, "")
     found = []
     for number, pair in enumerate(as_pairs(isolated_command.load_object(pairs))):
         emit({"pair": number})
@@ -128,7 +144,15 @@ def _lines(number: int, found: Any) -> list[str]:
 
 
 def enumerated_in_child(
-    *, spec: str, pairs: str, claim: str | None, relation: str, delta: float, **settings: Any
+    *,
+    spec: str,
+    pairs: str,
+    claim: str | None,
+    relation: str,
+    delta: float,
+    call: str,
+    arg: list[str],
+    **settings: Any,
 ) -> dict[str, Any]:
     """The results in lines, as a document, and their exit codes; runs in the child."""
     from dpverify.auditing.subject import as_pairs
@@ -146,7 +170,7 @@ def enumerated_in_child(
     if stated is not None and delta:
         raise UsageError("--delta is that of --claim; give one of them")
     at = delta if stated is None else stated.delta
-    target = isolated_command.load_subject(spec)
+    target = isolated_command.named_subject(spec, call, arg, "")
     found = []
     for number, pair in enumerate(as_pairs(isolated_command.load_object(pairs))):
         emit({"pair": number})

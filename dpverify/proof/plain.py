@@ -95,6 +95,8 @@ def call_plainly(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[st
     source = make_source(run, function, args, kwargs) if function.__hash__ is not None else None
     if source is not None and source.seeded:
         return source
+    if any(each is operator.is_ or each is operator.is_not for each in (function, *args, *kwargs.values())):
+        raise run.ends("the identity of values is asked", "compare with ==")
     owner = getattr(function, "__self__", None)
     for each in (owner, *args, *kwargs.values()):
         led = isinstance(each, random.SystemRandom) or type(each).__module__.startswith(TAPE)
@@ -110,6 +112,21 @@ def call_plainly(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[st
     ):
         raise run.ends("the order of a set is used", "sort it")
     return function(*args, **kwargs)
+
+
+def check_identity(run: Run, a: Any, b: Any) -> None:
+    """Ends an enumeration at `a is b` of values that a caller may share or copy, such as equal texts and numbers."""
+    if run.plain is None or run.rehearses:
+        return
+    for each in (a, b):
+        single = each is None or each is ... or each is NotImplemented or type(each) in (bool, object)
+        if single or isinstance(
+            each, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType | enum.Enum
+        ):
+            return
+        if type(each).__module__ in run.modules:
+            return
+    raise run.ends("the identity of values is asked", "compare with ==")
 
 
 def _draws(function: Any, owner: Any) -> bool:
@@ -173,10 +190,17 @@ def _is_plain_container(kind: type) -> bool:
     return kind in (list, tuple, dict, set, frozenset) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
-def name_output(run: Run, value: Any, depth: int = 0) -> Any:
-    """An output as something that can be a key: equal only where nobody can tell the outputs apart."""
+def name_output(run: Run, value: Any, depth: int = 0, seen: dict[int, int] | None = None) -> Any:
+    """An output as something that can be a key: equal only where nobody can tell the outputs apart.
+
+    `seen`: the objects that were met so far, whose contents can be changed: one that is there twice is named so.
+    """
     if depth > 12:
         raise run.ends("an output that is nested too deeply")
+    seen = {} if seen is None else seen
+    again = seen.get(id(value))
+    if again is not None:
+        return "again", again
     kind = type(value)
     if kind.__module__ in run.modules:
         check_class(run, kind)
@@ -191,18 +215,29 @@ def name_output(run: Run, value: Any, depth: int = 0) -> Any:
         raise run.ends(f"an output of type {kind.__name__} is not followed", "return a plain value")
     if kind in (float, complex) or isinstance(value, np.generic):
         return kind.__name__, np.asarray(value).dtype.str, np.asarray(value).tobytes()
+    if kind not in (tuple, frozenset):
+        seen[id(value)] = len(seen)
     if kind is np.ndarray and value.dtype.kind in "biufcSU":
-        return "array", value.shape, value.strides, value.dtype.str, value.tobytes()
+        memory = value
+        while isinstance(memory.base, np.ndarray):
+            memory = memory.base
+        place = seen.setdefault(id(memory), len(seen))
+        return "array", place, value.shape, value.strides, value.dtype.str, value.tobytes()
     if kind is np.ndarray and value.dtype == object:
-        return "objects", value.shape, tuple(name_output(run, each, depth + 1) for each in value.flat)
+        return "objects", value.shape, tuple(name_output(run, each, depth + 1, seen) for each in value.flat)
     if isinstance(value, dict) and not getattr(value, "__dict__", None):
-        parts = [(name_output(run, key, depth + 1), name_output(run, each, depth + 1)) for key, each in value.items()]
+        parts = [
+            (name_output(run, key, depth + 1, seen), name_output(run, each, depth + 1, seen))
+            for key, each in value.items()
+        ]
         return kind.__name__, tuple(parts)
     if kind in (set, frozenset):
-        return kind.__name__, tuple(name_output(run, each, depth + 1) for each in value)  # in the order that is seen
+        return kind.__name__, tuple(
+            name_output(run, each, depth + 1, seen) for each in value
+        )  # in the order that is seen
     if isinstance(value, list | tuple) and not getattr(value, "__dict__", None):
-        return kind.__name__, tuple(name_output(run, each, depth + 1) for each in value)
+        return kind.__name__, tuple(name_output(run, each, depth + 1, seen) for each in value)
     if kind.__module__ in run.modules and hasattr(value, "__dict__") and not hasattr(kind, "__slots__"):
         own = list(vars(value).items())
-        return kind.__qualname__, tuple((name, name_output(run, each, depth + 1)) for name, each in own)
+        return kind.__qualname__, tuple((name, name_output(run, each, depth + 1, seen)) for name, each in own)
     raise run.ends(f"an output of type {kind.__name__} is not followed")

@@ -59,7 +59,7 @@ from dpverify.proof.memory import attributes_of, reaches_data
 from dpverify.proof.moves import aggregate_of, certain_range
 from dpverify.proof.noise import draw_from, make_source, scipy_draw, softmax, source_of
 from dpverify.proof.operations import Record
-from dpverify.proof.plain import call_plainly, check_class, check_order, is_known
+from dpverify.proof.plain import call_plainly, check_class, check_identity, check_order, is_known
 from dpverify.proof.rewriting import PROOF, rewrite
 from dpverify.proof.rows import MOST_LABELS, Node
 from dpverify.proof.run import is_whole, JOINED, OneByOne, Run, unexplored, WHOLE
@@ -578,6 +578,7 @@ def _compare(run: Run, sign: str, a: Any, b: Any) -> Any:
 def _identical(run: Run, sign: str, a: Any, b: Any) -> Any:
     """`a is b`: only whether a value is None can be said of one that is not known."""
     if not isinstance(a, Symbol) and not isinstance(b, Symbol):
+        check_identity(run, a, b)
         return PYTHON_COMPARE[sign](a, b)
     own, other = (a, b) if isinstance(a, Symbol) else (b, a)
     if other is not None:

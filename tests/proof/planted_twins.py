@@ -53,6 +53,7 @@ MODULES = (
     "generators",
     "filled",
     "read_later",
+    "identities",
 )
 PARTS = ("a", "b", "later")
 
