@@ -1,5 +1,7 @@
 """A claim is proved about what the schema describes only: its relation, its unit, its view."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -43,3 +45,17 @@ def test_the_claim_names_the_relation_that_is_proved(relation):
     other = Relation.ADD_OR_REMOVE_ONE if relation == "replace" else Relation.REPLACE_ONE
     with pytest.raises(UsageError, match="give both the same relation"):
         prove(noisy_sum, data=DATA, claim=PureDP(1, relation=other), relation=relation)
+
+
+def test_a_coin_of_too_many_values_is_named_as_such(tmp_path):
+    file = tmp_path / "coin_of_a_million.py"
+    file.write_text(
+        "import secrets\ndef coin(bit):\n    return bit if secrets.randbelow(10**6) < 750_000 else 1 - bit\n"
+    )
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = prove(module.coin, data="value: category 0|1", claim="pure:2")
+    assert not found.holds
+    assert "more than 1,024 values, too many to enumerate" in str(found.ended)
+    assert found.ended.remedy.endswith("random.random() < p")
