@@ -1,6 +1,7 @@
 """`dpverify certify`: one mechanism or privatizer, its code, ledger and trials, and a certificate."""
 
 import shlex
+import time
 from enum import Enum
 from typing import Annotated, Any
 
@@ -225,6 +226,7 @@ def _certify_pairs(
     from dpverify.errors import RunError
     from dpverify.report import files, html_page
 
+    started = time.monotonic()
     outputs = files.Outputs(json, html)
     files.check_writable(outputs)
     files.drop(outputs)  # there is no certificate of a run that failed
@@ -240,7 +242,7 @@ def _certify_pairs(
     isolated_command.write_file(outputs.html, html_page.render_certificate(certificate))
     code = certificate.exit_code_allowing(open_claims=allow_open)
     if not (quiet and code == EXIT_OK):
-        console.show_certificate(certificate, explain=explain)
+        console.show_certificate(certificate, explain=explain, seconds=time.monotonic() - started)
     return code
 
 

@@ -58,7 +58,7 @@ class Wanted:
         if given["significance"] != SIGNIFICANCE:
             options.append(("--significance", given["significance"]))
         words += [word for name, value in options if value not in (None, "") for word in (name, str(value))]
-        words += [] if self.tape else ["--no-tape"]
+        words += ([] if self.tape else ["--no-tape"]) + (["--allow-open"] if self.allow_open else [])
         return shlex.join([*words, "--seed", str(given["seed"])])
 
 
@@ -79,11 +79,13 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     from dpverify.cli import isolated_command
     from dpverify.report import files, screen
     from dpverify.report.json_file import strict
+    from dpverify.wild.datasets import call_in_words
     from dpverify.wild.one_line import data_schema
     from dpverify.wild.record import lines
     from dpverify.wild.schema import limit_rows, MOST_PUBLIC
     from dpverify.wild.trying import Options, planned
 
+    started = time.monotonic()
     unlimited = data_schema(wanted.data, most=MOST_PUBLIC)
     schema = limit_rows(unlimited)
     if wanted.view == "local" and not schema.local:
@@ -111,7 +113,8 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
     except TargetError:
         say(f"{'FAILED':<11} {wanted.target.rpartition(':')[2]} was not judged: {wanted.claim}")
         raise
-    record = replace(record, again=wanted.again)
+    seconds = time.monotonic() - started  # of the command: proof, search for pairs, traces and trials
+    record = replace(record, again=wanted.again, seconds=seconds, called_with=call_in_words(schema))
     shown = screen.proved if record.verdict == "CERTIFIED" and not record.matrix else screen.tried
     told = [*lines(record), *_derived(record)] if explain else []
     for line in [] if quiet else [*shown(record), *told]:

@@ -139,11 +139,11 @@ def _status(record: AuditRecord) -> str:
     return f"[{colour}]{record.status}[/]" if colour else str(record.status)
 
 
-def show_certificate(certificate: "Certificate", *, explain: bool) -> None:
+def show_certificate(certificate: "Certificate", *, explain: bool, seconds: float | None = None) -> None:
     """One screen; with `explain` everything that is known: what it rests on, and what it does not prove."""
     from dpverify.report import screen
 
-    for line in screen.certified(cleaned(certificate)):
+    for line in screen.certified(cleaned(certificate), seconds):
         print(line)
     if explain:
         print()

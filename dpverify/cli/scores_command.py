@@ -14,7 +14,7 @@ import typer
 
 from dpverify.cli.audit_command import Html, Json, Junit, Markdown, Quiet, Sarif
 from dpverify.cli.options import DEFAULT_SEED, DEFAULT_SIGNIFICANCE, HELP
-from dpverify.errors import UsageError
+from dpverify.errors import EXIT_FAILED, EXIT_OK, UsageError
 from dpverify.report.files import Outputs
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def scores(
     junit: Junit = None,
     sarif: Sarif = None,
     quiet: Quiet = False,
+    allow_open: Annotated[
+        bool, typer.Option("--allow-open", help="Exit code 0 where the claim is OPEN: not refuted, not proved.")
+    ] = False,
 ) -> None:
     """A certificate from ONE training run: canaries that were in or out by fair coins, and the scores that they got.
 
@@ -46,7 +49,8 @@ def scores(
     `first` and `second` instead of `score`, canaries come in pairs, of which one was used: the first where included is
     1. Parquet needs pandas.
 
-    Exit code: 0 not refuted, 1 the claim is refuted, 2 usage, or no such file, 3 inconclusive or invalid.
+    Exit code: 1 the claim is refuted, 2 usage, or no such file, 3 everything else: OPEN (0 with --allow-open),
+    inconclusive, invalid. It is never CERTIFIED: one run proves nothing.
     """
     from dpverify.claims.curves import parse_claim
 
@@ -81,7 +85,8 @@ def scores(
     for line in [] if quiet else _told(record):
         print(clean(f"{record.subject}: {line}"))
     commands(annotations(result))
-    raise typer.Exit(result.exit_code)
+    code = result.exit_code  # 0: the claim is OPEN, because there is no ledger that would prove it
+    raise typer.Exit(EXIT_FAILED if code == EXIT_OK and not allow_open else code)
 
 
 def _told(record: "AuditRecord") -> Iterator[str]:

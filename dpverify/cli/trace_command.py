@@ -12,7 +12,7 @@ from dpverify.report.files import Outputs
 
 TRANSCRIPTS, PATHS = 64, 2**21
 EQUAL = 1 + 1e-9  # a claim below the exact eps by less is one of that eps, written with fewer digits
-CODES = {"CONTRADICTED": EXIT_UNEXPECTED, "NOT_TRACED": EXIT_FAILED}
+CODES = {"CONTRADICTED": EXIT_UNEXPECTED, "NOT_TRACED": EXIT_FAILED, "UNDECIDED": EXIT_FAILED}
 
 
 def trace(
@@ -51,7 +51,7 @@ def trace(
     """Run the code on both datasets with the same random values, and say what it adds to what, by line.
 
     Exit code: 0 traced (--exact: enumerated) and nothing contradicted, 1 the claim or the ledger is contradicted,
-    2 usage, 3 not traced, not exact, or the run failed.
+    2 usage, 3 undecided, not traced, not exact, or the run failed.
     """
     from dpverify.cli import isolated_command
 

@@ -41,6 +41,13 @@ class FiniteProof:
     datasets: int
 
 
+@dataclass(frozen=True)
+class TooManyPaths:
+    """Nothing is enumerated: all datasets together have more than `most` paths of draws."""
+
+    most: int = PATHS
+
+
 class PlainRuns(Protocol):
     """Releases on plain data: each as the number of its output; `ended` once one of them was not followed."""
 
@@ -50,8 +57,10 @@ class PlainRuns(Protocol):
         """One release."""
 
 
-def finite_proof(runs: PlainRuns, schema: Schema, relation: Relation, delta: float) -> FiniteProof | None:
-    """The exact cost over all neighbours; None where datasets or draws are not finite, or too many."""
+def finite_proof(
+    runs: PlainRuns, schema: Schema, relation: Relation, delta: float
+) -> FiniteProof | TooManyPaths | None:
+    """The exact cost over all neighbours; None where datasets or draws are not finite, or the datasets too many."""
     rows = _all_rows(schema)
     if rows is None or schema.unit is not None:
         return None
@@ -72,7 +81,10 @@ def finite_proof(runs: PlainRuns, schema: Schema, relation: Relation, delta: flo
                 return None
             left -= found.paths
             waiting -= 1
-            if runs.ended or found.bad is not None or found.paths * waiting > left:
+            many = found.bad is not None and found.bad.code == "TOO_MANY"
+            if not runs.ended and (many or (found.bad is None and found.paths * waiting > left)):
+                return TooManyPaths()
+            if runs.ended or found.bad is not None:
                 return None
             laws[data] = found
     worst: tuple[float, float, tuple[Rows, Rows]] | None = None

@@ -69,6 +69,7 @@ BUILTINS: tuple[Any, ...] = (
     dataclasses.astuple,
     dataclasses.replace,
     math.fsum,
+    random.SystemRandom,  # it has no seed: whatever it is made with, its draws are those of the tape
 )
 MODULES = (math, operator, itertools, statistics)
 NUMPY = frozenset(

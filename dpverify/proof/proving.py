@@ -23,7 +23,7 @@ from dpverify.proof import targets
 from dpverify.proof.attaining import attaining_pair, describe_release, propose_scale
 from dpverify.proof.derivation import write_derivation
 from dpverify.proof.ending import Ending, NeedsNumberOfRows, OutsideOfTheCall, ProofEnds
-from dpverify.proof.finite import finite_proof
+from dpverify.proof.finite import finite_proof, TooManyPaths
 from dpverify.proof.functions import silence
 from dpverify.proof.moves import Cost, cost_of, zcdp_of
 from dpverify.proof.plain import name_output
@@ -249,6 +249,8 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
         return found
     delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
     finite = finite_proof(_PlainRuns(program), program.schema, program.relation, delta)
+    if isinstance(finite, TooManyPaths):
+        return _with_many_paths(program, found, finite.most)
     if finite is None or (found.ended is None and not finite.eps < found.eps):
         return found
     rho = float(zcdp_of("pure", np.asarray(finite.eps)))
@@ -283,6 +285,15 @@ def _from_laws(program: "_Program", claim: Claim | None, found: Proof) -> Proof:
             "eps_at_delta": finite.eps_at_delta,
         },
     )
+
+
+def _with_many_paths(program: "_Program", found: Proof, most: int) -> Proof:
+    """Say that the draws have too many values, where laws of answers of one person are what would have been proved."""
+    if found.ended is None or not program.schema.local:
+        return found
+    why = f"its draws have more than {most:,} values, too many to enumerate"
+    remedy = "compare a uniform number with a probability, random.random() < p"
+    return replace(found, ended=Ending(why, remedy, program.file.name))
 
 
 def _relation(text: str) -> Relation:

@@ -1,6 +1,7 @@
 """What a terminal shows of one claim: the word, then a row for each kind of evidence, then what to do next."""
 
 import math
+import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from dpverify.wild.record import FieldWitness, PairResult, TryRecord
 
 WIDTH, MOST = 100, 14
 SAID_BY_ROWS = ("proves the claim from above", "the ledger does not prove the claim", "the trials refute the claim")
+ROUNDED = 1 + 1e-9  # a number that exceeds the claim by less is the claim
+LOOK_HARDER = 20_000  # trials of a pair
 DRAWS = 3  # lines of code that are shown
 DECLARE = "declare the noise as the object's `ledger`: then it is accounted for all neighbours (docs/certify.md)"
 WORDS = {"NOT_REFUTED": "OPEN"}
@@ -49,6 +52,7 @@ def proved(record: TryRecord) -> list[str]:
     return rows(
         f"{head}; {record.seconds:.1f} s",
         [
+            ("data", record.called_with),
             *(("proof" if not at else "", step) for at, step in enumerate(holds["steps"][:DRAWS])),
             ("", f"and {len(holds['steps']) - DRAWS} more: --explain" if len(holds["steps"]) > DRAWS else ""),
             (
@@ -133,6 +137,7 @@ def tried(record: TryRecord) -> list[str]:
     return rows(
         head,
         [
+            ("data", record.called_with),
             ("audit", audit if trials else "no trials were needed" if record.verdict == "REFUTED" else "no trials"),
             ("code", _code(codes, symbol) if codes else "not traced"),
             *(("", _noise(row)) for each in codes[:1] for row in each.draws[:DRAWS] if row.moved and each.traced),
@@ -152,14 +157,14 @@ def tried(record: TryRecord) -> list[str]:
     )
 
 
-def certified(certificate: Certificate) -> list[str]:
-    """A claim whose pairs were given."""
+def certified(certificate: Certificate, seconds: float | None = None) -> list[str]:
+    """A claim whose pairs were given; `seconds` are those of the command, or None for those of its audits."""
     word, strongest = str(certificate.status), certificate.strongest
     said = {"OPEN": SAID["NOT_REFUTED"]}.get(word, SAID.get(word, SAID["INCONCLUSIVE"]))
     head = f"{word:<11} {certificate.subject} {said} {certificate.claim} ({strongest.relation})"
     head += f": {certificate.grade}" if certificate.grade else ""
     symbol, pairs = words.unit(strongest), len(certificate.records)
-    seconds = sum(record.seconds for record in certificate.records)
+    seconds = sum(record.seconds for record in certificate.records) if seconds is None else seconds
     by_trials = strongest.trials_lower is not None and strongest.trials_lower > strongest.claimed
     made = f"{strongest.trials:,} trials a pair, {many(pairs, 'pair')}"
     audit = "no trials were needed" if certificate.verdict == "REFUTED" else "no trials"
@@ -268,10 +273,13 @@ def _next(record: TryRecord, codes: Sequence[Any]) -> str:
         return record.notes[0] if record.notes else "more --trials, or other --data"
     notion, _, claimed = record.claim.partition(":")
     worth = max((each.number for each in codes if each.number is not None), default=0.0)
-    if notion not in ("rdp", "tradeoff") and worth > float(claimed.partition(",")[0]):
+    if notion not in ("rdp", "tradeoff") and worth > float(claimed.partition(",")[0]) * ROUNDED:
         symbol = words.SYMBOLS[notion].partition(" ")[0]
         found = f"{symbol} = {number(worth)}"
         return f"the noise is accounted as {found} on a pair, more than is claimed: add noise, or claim more"
+    words_given = shlex.split(record.again)
+    given = int(words_given[words_given.index("--trials") + 1]) if "--trials" in words_given else 0
+    harder = f"--trials {LOOK_HARDER if given < LOOK_HARDER else 10 * given} looks harder"
     if any(each.get("ended") for each in record.proof.values()):
-        return "write it so that the proof can follow it, see `proof` (docs/proof.md); --trials 20000 looks harder"
-    return "look harder: --trials 20000; --allow-open makes OPEN exit code 0"
+        return f"write it so that the proof can follow it, see `proof` (docs/proof.md); {harder}"
+    return harder if "--allow-open" in words_given else f"{harder}; --allow-open makes OPEN exit code 0"

@@ -119,6 +119,16 @@ def _handed(schema: Schema, records: Records) -> tuple[str, Any]:
     return "one", dicts[0] if len(names) > 1 else records[0][0]  # a value
 
 
+def call_in_words(schema: Schema) -> str:
+    """What a function of several arguments is called with; nothing for one argument, which is what the line says."""
+    if schema.container != "args":
+        return ""
+    width = len(schema.features)
+    label = ", y: array of shape (n,)" if schema.label else ""
+    hint = "; `keywords:` gives each column by its name, shape (n,)" if width == 1 else ""
+    return f"the function is called with X: array of shape (n, {width}){label}{hint}"
+
+
 def cells(schema: Schema, records: Records, name: str) -> list[Any]:
     """One column of the records."""
     at = [each.name for each in schema.columns].index(name)

@@ -154,14 +154,15 @@ class Once:
                 raise UsageError(clean(error)) from None
             self._checked = True
         if self._caller.call == "target" or (self._caller.stream == "rng" and self._caller.call == "rng"):
-            return _numbers(self._caller.with_generator(mine, rng), self.__name__)
+            return _numbers(self._caller.with_generator(mine, rng), self.__name__, tried=self._wire)
         # the tape leads the generators of the process to itself: a seed of ours would take their noise out of its sight
         led = entropy.is_led() and self._caller.call in ("data", "fit") and not self._caller.stream
-        return _numbers(self._caller.release(mine, None if led else int(rng.integers(2**62))), self.__name__)
+        released = self._caller.release(mine, None if led else int(rng.integers(2**62)))
+        return _numbers(released, self.__name__, tried=self._wire)
 
 
-def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
-    """An output as an array of numbers; TargetError where it holds texts.
+def _numbers(value: Any, name: str, *, tried: bool) -> npt.NDArray[Any]:
+    """An output as an array of numbers; TargetError where it holds texts. `tried`: trials beside this read any output.
 
     What is no array of numbers begins with a number for its structure: keys, columns, index, types and where it is
     None. A mechanism may leak in each of them, and nothing of an output may be lost.
@@ -176,7 +177,12 @@ def _numbers(value: Any, name: str) -> npt.NDArray[Any]:
     structure = [(each, cell) for each, cell in fields if isinstance(cell, str) and _structural(each, cell)]
     texts = [each for each, cell in fields if isinstance(cell, str) and not _structural(each, cell)]
     if texts:
-        raise TargetError(f"{name}: its output holds texts ({', '.join(texts[:3])}); `certify --data` takes any output")
+        remedy = (
+            "the trials read them; return numbers to have the code traced too"
+            if tried
+            else "return numbers, or describe the data with --data instead of --pairs: its trials read texts"
+        )
+        raise TargetError(f"{name} returns texts ({', '.join(texts[:3])}), and only numbers are read here: {remedy}")
     digest = int.from_bytes(hashlib.sha256(repr(structure).encode()).digest()[:6], "big")  # a float holds it exactly
     held = [np.nan if cell == "None" else cell for _, cell in fields if cell == "None" or isinstance(cell, float)]
     return np.array([float(digest), *held])

@@ -379,6 +379,7 @@ class WildRecord:
     claimed_eps: float = -math.inf  # what a refuted number is told apart from
     proof: dict[str, Any] = field(default_factory=dict)  # by relation: what was proved from the code
     again: str = ""  # the command that does the same once more
+    called_with: str = field(default="", compare=False)  # for the screen, where the shapes are not what the line says
 
     @property
     def exit_code(self) -> int:

@@ -442,8 +442,8 @@ class Trial:
         )
         if verdict == "NOT_REFUTED" and all(each.name in still for each in mine):
             self.notes.append(
-                f"{said}: on each pair all releases were equal, on both datasets: nothing that was "
-                "changed reached an output; other data, or more rows, may show something"
+                f"{said}: every trial returned the same output, on both datasets of every pair: check that the "
+                "function returns its result, or give --data a wider range or more rows"
             )
             return Row(said, "INCONCLUSIVE", len(mine), 0, race.trials, 0.0, math.inf)
         if verdict == "NOT_REFUTED" and math.isinf(caught):

@@ -2,15 +2,21 @@
 
 import contextlib
 import io
+import math
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from dpverify.auditing.tape_record import Taped
 from dpverify.cli import certify_data, main
-from dpverify.errors import UsageError
+from dpverify.errors import TargetError, UsageError
+from dpverify.report import screen
+from dpverify.wild import local
+from dpverify.wild.datasets import built, call_in_words
 from dpverify.wild.one_line import data_schema, EXAMPLES, guessed
-from dpverify.wild.record import TryRecord
+from dpverify.wild.record import Row, TryRecord
 
 FUNCTIONS = """
 import math
@@ -191,6 +197,73 @@ def test_a_claim_that_is_proved_and_refuted_is_invalid():
     assert (kept.verdict, kept.exit_code) == ("CERTIFIED", 0)
     other = certify_data.with_proof(refuted, {"replace-one": {"holds": False}}, "replace")
     assert other.verdict == "REFUTED"
+
+
+SEEN = {"command": "certify", "target": "own.py:f", "claim": "pure:1", "versions": {}, "seed": 1}
+
+
+def open_record(again="dpverify certify own.py:f", **more):
+    row = Row("replace-one", "NOT_REFUTED", 2, 0, 4_000, 0.0, 1.2)
+    times = {"predicted_seconds": 0.0, "seconds": 31.0}
+    return TryRecord(**SEEN, **times, relation="replace-one", verdict="NOT_REFUTED", matrix=(row,), again=again, **more)
+
+
+@pytest.mark.parametrize(("given", "advised"), [("", "20000"), ("--trials 600", "20000"), ("--trials 20000", "200000")])
+def test_what_was_given_is_not_advised(given, advised):
+    shown = screen.tried(open_record(f"dpverify certify own.py:f --allow-open {given}"))
+    (line,) = [each for each in shown if each.startswith("  next")]
+    assert line.split() == ["next", "--trials", advised, "looks", "harder"]
+
+
+def test_noise_that_is_the_claim_but_for_rounding_is_not_more_than_the_claim():
+    code = {"replace-one": Taped(status="EXACT", number=math.nextafter(1.0, 2.0), lower=None, pairs=1)}
+    assert "more than is claimed" not in "\n".join(screen.tried(open_record(code=code)))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("args: real 0..1, real 0..1, rows 5", "X: array of shape (n, 1), y: array of shape (n,); `keywords:`"),
+        ("args: real 0..1 x 3, label category 0|1, rows 5", "X: array of shape (n, 3), y: array of shape (n,)"),
+        ("vector: real 0..1, rows 5", ""),
+    ],
+)
+def test_the_shapes_of_several_arguments_are_said_and_true(line, said):
+    schema = data_schema(line)
+    words = call_in_words(schema)
+    assert said in words
+    assert bool(said) == bool(words)
+    if words:
+        rows = tuple(tuple(column.extremes()[0] for column in schema.columns) for _ in range(5))
+        x, y = built(schema, rows)
+        assert f"(n, {x.shape[1]})" in words
+        assert (len(x), y.shape) == (5, (5,))
+        assert f"  data    {words}"[:60] in "\n".join(screen.tried(open_record(called_with=words)))
+
+
+@pytest.mark.process
+def test_a_function_of_two_arguments_is_told_their_shapes_and_the_time_is_that_of_the_command(folder):
+    text = (
+        "import numpy as np\ndef f(x, y):\n    return np.clip(x[:, 0] * y, 0, 1).sum() + np.random.laplace(scale=2)\n"
+    )
+    (folder / "two.py").write_text(text, encoding="utf-8")
+    data = "args: real 0..1, real 0..1, rows 3..5"
+    before = time.monotonic()
+    made = run(
+        folder, "certify", "two.py:f", "--claim", "pure:.1", "--data", data, "--relation", "replace", "--trials", "100"
+    )
+    taken = time.monotonic() - before
+    lines = made.stdout.splitlines()
+    assert "X: array of shape (n, 1), y: array of shape (n,)" in made.stdout
+    assert lines[1].startswith("  data ")
+    assert taken - 1 < float(lines[0].split()[-2]) <= taken
+
+
+def test_texts_in_an_output_are_named_with_a_remedy_that_works():
+    for tried, remedy in ((True, "the trials read them; return numbers"), (False, "with --data instead of --pairs")):
+        with pytest.raises(TargetError, match="f returns texts") as raised:
+            local._numbers("above", "f", tried=tried)
+        assert remedy in str(raised.value)
 
 
 @pytest.mark.process

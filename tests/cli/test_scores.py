@@ -45,9 +45,10 @@ def read(file: Path) -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_exit_codes_follow_the_claim(tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for scores, code, word in ((KEPT, 0, "OPEN"), (BROKEN, 1, "REFUTED")):
+    for scores, codes, word in ((KEPT, (3, 0), "OPEN"), (BROKEN, (1, 1), "REFUTED")):
         file = written(tmp_path, {"score": scores.tolist(), "included": INCLUDED.astype(int).tolist()}, suffix)
-        assert run(file, "--claim", CLAIM) == code
+        assert run(file, "--claim", CLAIM) == codes[0]
+        assert run(file, "--claim", CLAIM, "--allow-open") == codes[1]
         assert word in capsys.readouterr().out
     assert run(written(tmp_path, {"included": [0, 1], "score": [1.0, 2.0]}), "--claim", CLAIM) == 3
     assert "2 canaries, and fewer than 16" in capsys.readouterr().out
@@ -71,7 +72,7 @@ def test_every_face_is_written_and_the_checker_accepts_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("claim", ["zcdp:1e-9", "rdp:2,1e-9", "gdp:1e-6"])
 def test_a_tiny_claim_is_judged_and_its_record_is_accepted(tmp_path: Path, claim: str) -> None:
-    for scores, code in ((RNG.normal(size=200), 0), (INCLUDED[:200] + RNG.normal(scale=0.1, size=200), 1)):
+    for scores, code in ((RNG.normal(size=200), 3), (INCLUDED[:200] + RNG.normal(scale=0.1, size=200), 1)):
         file = written(tmp_path, {"included": INCLUDED[:200].astype(int), "score": scores})
         assert run(file, "--claim", claim, "--json", tmp_path / "r.json") == code
         assert check.main([str(tmp_path / "r.json")]) == 0
@@ -92,7 +93,7 @@ def test_columns_that_are_not_read_are_named_and_a_pipe_is_read_once(tmp_path: P
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[content])
     writer.start()
-    assert run(pipe, "--claim", CLAIM, "--json", tmp_path / "r.json") == 0
+    assert run(pipe, "--claim", CLAIM, "--json", tmp_path / "r.json") == 3
     writer.join()
     record = json.loads((tmp_path / "r.json").read_text())["records"][0]
     assert record["source_digest"] == hashlib.sha256(content).hexdigest()

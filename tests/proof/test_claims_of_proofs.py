@@ -1,5 +1,6 @@
 """A claim is proved about what the schema describes only: its relation, its unit, its view."""
 
+import importlib.util
 from fractions import Fraction
 
 import numpy as np
@@ -83,3 +84,17 @@ def test_rho_of_a_pure_loss_is_at_least_every_divergence(kind, eps):
     assert 0 < rho <= eps * eps / 2 * (1 + 1e-15) or eps * eps == 0
     if eps >= 0.1:  # and it is the limit at alpha = 1
         assert loss.renyi(1 + 1e-7) >= rho * (1 - 1e-5)
+
+
+def test_a_coin_of_too_many_values_is_named_as_such(tmp_path):
+    file = tmp_path / "coin_of_a_million.py"
+    file.write_text(
+        "import secrets\ndef coin(bit):\n    return bit if secrets.randbelow(10**6) < 750_000 else 1 - bit\n"
+    )
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = prove(module.coin, data="value: category 0|1", claim="pure:2")
+    assert not found.holds
+    assert "more than 1,024 values, too many to enumerate" in str(found.ended)
+    assert found.ended.remedy.endswith("random.random() < p")

@@ -140,6 +140,11 @@ def told_by_secrets(bit):
     return bit if secrets.randbelow(4) < 3 else 1 - bit
 
 
+def told_by_a_system_generator(bit):
+    """value: category 0|1; replace; log(3); 3 laws; later; exact"""
+    return bit if secrets.SystemRandom().random() < 0.75 else 1 - bit
+
+
 def told_with_a_rare_path(bit):
     """value: category 0|1; replace; inf; 3 laws; later"""
     return 2 if bit and OWN.random() < 1e-12 else 0
