@@ -348,7 +348,7 @@ def _difference(first: Run, second: Run) -> Reason:
         near = outputs.close(first.parts, second.parts, noise=first.arena.smallest_noise)
     if near:
         text = f"outputs agree but for the last digits; a leak in low bits looks the same{used}"
-        return Reason("ROUNDING", bare[0].split(" at ")[-1] if bare else "", text)
+        return Reason("ROUNDING", bare[0].partition(" at ")[2] if bare else "", text)
     kinds = {run.outcome[0] for run in (first, second)}
     what = "one dataset raises an exception" if len(kinds) > 1 else "the output differs"
     count = sum(1 if entry.given is not None else entry.count for entry in first.arena.transcript.entries)
@@ -358,7 +358,7 @@ def _difference(first: Run, second: Run) -> Reason:
         places = ", ".join(outputs.differing(first.outcome[1], second.outcome[1]))
         text = f"{places or 'the output'}: no call protects it; it differs although all {count} values are the same"
         return Reason("UNPROTECTED", site_text(last.site), text)
-    return Reason("OUTPUTS_DIFFER", bare[0].split(" at ")[-1] if bare else "", text)
+    return Reason("OUTPUTS_DIFFER", bare[0].partition(" at ")[2] if bare else "", text)
 
 
 def _taken_out(first: Arena, second: Arena) -> Site | None:
@@ -383,10 +383,14 @@ def _bare(arena: Arena) -> list[str]:
             continue
         if entry.kind == "value" and (entry.off == 0).any():
             draw = arena.transcript.draws[arena.draws_of(entry.place[entry.off == 0][:1])[0]]
-            found[f"{draw.family} at {site_text(draw.site)}"] = None
+            found[_drawn(draw.family, arena.named(draw.site))] = None
         elif entry.kind == "atom":
-            found[f"{entry.families[0]} at {site_text(entry.site)}"] = None
+            found[_drawn(entry.families[0], arena.named(entry.site))] = None
     return list(found)[:3]
+
+
+def _drawn(family: str, place: str) -> str:
+    return f"{family} at {place}" if place else family
 
 
 def _any_moved(first: Run, again: Run) -> bool:

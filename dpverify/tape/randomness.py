@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpverify.base.sites import Site, site_text
+from dpverify.base.sites import INSTALLED, Site, site_text
 from dpverify.tape.decisions import Decisions, Support
 from dpverify.tape.families import FAMILIES
 from dpverify.tape.returned import is_returned
@@ -34,6 +34,8 @@ GUMBEL_MAXIMUM = "gumbel_maximum"  # an atom that is made of draws
 _HERE = __file__.rpartition("/")[0] + "/"
 _EDGE = _HERE + "running.py"
 _ABOVE = (_HERE, np.__file__.rpartition("/")[0] + "/")
+_OURS = _HERE.removesuffix("tape/")
+_NOT_OF_USERS = (_OURS, *INSTALLED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,15 @@ class Met:
     zero: float
     left: float
     site: Site
+
+
+def _line_of_user(frame: Any) -> Site:
+    """The innermost line around a frame that is neither of a library nor of this one; nothing where there is none."""
+    while frame is not None and frame.f_code.co_filename != _EDGE:
+        if not frame.f_code.co_filename.startswith(_NOT_OF_USERS):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "", 0
 
 
 class Diverged(BaseException):
@@ -117,6 +128,7 @@ class Arena:
         self._role = np.zeros(64, dtype=np.int64)  # of noise that was compared: THRESHOLD or QUERY
         self._partner = np.zeros(64, dtype=np.int64)
         self._used = np.zeros(64, dtype=bool)  # parts of other variables, see `composition`
+        self._lines: dict[Site, Site] = {}  # of lines in libraries and of this one: the user's line that led there
         self.decisions = Decisions()
         self.bare_use: Site | None = None  # where a number of used noise differs from that of the other dataset
         self._undoing: list[Callable[[], None]] = []
@@ -135,9 +147,17 @@ class Arena:
             if file == _EDGE:
                 break  # nobody's line: the output is looked at
             if not file.startswith(_ABOVE) and "__tape_primitive__" not in frame.f_globals:
-                return file, frame.f_lineno
+                site = file, frame.f_lineno
+                if file.startswith(_NOT_OF_USERS) and site not in self._lines:
+                    self._lines[site] = _line_of_user(frame)
+                return site
             frame = frame.f_back
         return "", 0
+
+    def named(self, site: Site) -> str:
+        """The place in words: the user's line where it lies in a library that he called, nothing where it is ours."""
+        line = self._lines.get(site, ("", 0))
+        return site_text(line if line[0] else ("", 0) if site[0].startswith(_OURS) else site)
 
     def draw(self, family: str, z: Array, parameters: tuple[Any, ...] = (), *, made: bool = False) -> Array:
         """Places of new variables with the values z (of this run's own generator), shape of z."""
@@ -641,13 +661,14 @@ class Arena:
                 "OTHER_DRAWS",
                 entry.site,
                 f"{entry.count} {'/'.join(entry.families)} ({entry.kind}) where the other dataset has {other.count} "
-                f"{'/'.join(other.families)} ({other.kind}, {site_text(other.site)}) although all values are the same",
+                f"{'/'.join(other.families)} ({', '.join(filter(None, (other.kind, self.named(other.site))))}) "
+                "although all values are the same",
             )
         return other
 
     def _diverge(self, code: str, site: Site, text: str) -> None:
         if self.bad is None:
-            self.bad = Reason(code, site_text(site), text)
+            self.bad = Reason(code, self.named(site), text)
         raise Diverged
 
     def finish(self) -> None:
@@ -656,7 +677,7 @@ class Arena:
         if left > 0 and self.bad is None:
             assert self.forced is not None
             missing = self.forced.entries[len(self.transcript.entries)]
-            self.bad = Reason("FEWER_DRAWS", site_text(missing.site), "one dataset needs more random numbers")
+            self.bad = Reason("FEWER_DRAWS", self.named(missing.site), "one dataset needs more random numbers")
 
     def finished(self) -> "Arena":
         """What there is to say of a run, without the numbers that it needed.

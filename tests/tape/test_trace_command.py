@@ -1,6 +1,7 @@
 """`dpverify trace`: exit codes, the table, the JSON, and refusals in one line."""
 
 import json
+import re
 import textwrap
 import time
 from pathlib import Path
@@ -52,6 +53,34 @@ def test_words_and_exit_codes(module, capsys, name, extra, code, words) -> None:
     printed = capsys.readouterr().out
     for word in words:
         assert word in printed
+
+
+LIBRARY = """
+import secrets
+import numpy as np
+import pandas as pd
+from dpverify import Pair
+PAIRS = [Pair(np.array([1.0, 2.0]), np.array([1.0, 1.0]))]
+def coin(data, *, rng, size):
+    return np.full(size, float(str(int(secrets.randbelow(5)))) + data.sum())
+def counted(data, *, rng, size):
+    found = pd.Series(data).map(lambda each: each)
+    return np.full(size, float(sum(np.unique(found).tolist()) + sum(float(rng.laplace()) for _ in np.unique(found))))
+def filled(data, *, rng, size):
+    drawn = [rng.laplace() for _ in np.unique(data)]
+    return np.full(size, float(pd.Series(drawn).sum()))
+"""
+
+
+@pytest.mark.parametrize("name", ["coin", "counted", "filled"])
+def test_reasons_name_lines_of_the_program_and_none_of_a_library(tmp_path: Path, capsys, name) -> None:
+    file = tmp_path / "through_libraries.py"
+    file.write_text(LIBRARY)
+    assert run(["trace", f"{file}:{name}", "--pairs", f"{file}:PAIRS", "--transcripts", "10"]) == 3
+    reasons = [line for line in capsys.readouterr().out.splitlines() if re.match("  [A-Z_]{4,}", line)]
+    places = re.findall(r"[\w./]+\.py:\d+", " ".join(reasons))
+    assert places
+    assert all("through_libraries.py:" in each for each in places), reasons
 
 
 @pytest.mark.parametrize("command", [["trace"], ["trace", "--exact"]])
