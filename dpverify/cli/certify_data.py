@@ -1,6 +1,7 @@
 """`dpverify certify --data`: pairs made from what data look like, traces of the code on them, then trials."""
 
 import shlex
+import sys
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dpverify.wild.schema import Schema
 
 SIGNIFICANCE = 0.01
+SLOW = 0.01  # seconds of a release, from which on the command says what it is about to do
 MOST_EACH = 2_000  # trials of a pair, on average
 SOURCE = ("call", "arguments", "encode", "python", "timeout_s", "memory")  # what a source of releases is made of
 TRACED, ONE_RELEASE = 120.0, 10.0  # seconds: for all traces, for a release of the trials
@@ -126,7 +128,7 @@ def certify_data(wanted: Wanted, *, json: str | None, quiet: bool, explain: bool
 def _judge(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dict[str, Any], told: Any) -> "TryRecord":
     """The record: of a proof alone, of the pair that the proof names, or of traces and trials."""
     from dpverify.wild.fields import Narrowed
-    from dpverify.wild.trying import relations, searched_pairs, source_of, try_out
+    from dpverify.wild.trying import grids, relations, release_seconds, searched_pairs, source_of, try_out
 
     started = time.monotonic()
     asked, tried = options.get("relation"), given["schema"]
@@ -143,11 +145,17 @@ def _judge(wanted: Wanted, schema: "Schema", given: dict[str, Any], options: dic
             return _record_without_trials(wanted, schema, proof, time.monotonic() - started, code=code)
     with closing(source_of(wanted.target, **{name: given[name] for name in SOURCE}, cwd=None)) as source:
         seen = Narrowed(source, options["out"], options["public"])
-        inside = searched_pairs(seen, tried, asked, options["seed"])
+        once = release_seconds(seen, tried, grids(tried, asked, options["seed"]))
+        if once > SLOW and told is None:
+            announce(
+                f"{1000 * once:.0f} ms a release: first pairs are searched for and traced, which takes a minute or two"
+            )
+            told = announce
+        inside = searched_pairs(seen, tried, asked, options["seed"], once)
         for relation, found in inside.items():
             found[:0] = named.get(relation, [])
         if wanted.tape and not wanted.python:
-            code = _trace(wanted, inside, options)
+            code = _trace(wanted, inside, options, once)
         record = try_out(source, code=code, inside=inside, say=told, **given, **options)
     return with_proof(record, proof, asked)
 
@@ -168,8 +176,22 @@ def say(line: str) -> None:
     print(clean(line), flush=True)
 
 
+def announce(line: str) -> None:
+    """What is about to take long, on standard error: the screen stays what it is."""
+    print(f"dpverify: {clean(line)}", file=sys.stderr, flush=True)
+
+
 def traced_in_child(
-    *, spec: str, claim: str, data: str, call: str, arg: list[str], inside: dict[str, list[Any]], seed: int, trials: int
+    *,
+    spec: str,
+    claim: str,
+    data: str,
+    call: str,
+    arg: list[str],
+    inside: dict[str, list[Any]],
+    seed: int,
+    trials: int,
+    once: float,
 ) -> dict[str, Any]:
     """What the tape says under each relation, as plain values; runs in the child."""
     from dataclasses import asdict
@@ -201,6 +223,7 @@ def traced_in_child(
         seed=seed,
         trials=trials,
         known_law=known_law,
+        once=once,
     )
     return {name: asdict(each) for name, each in code.items()}
 
@@ -269,8 +292,8 @@ def _is_provable(target: Any, call: str) -> bool:
     return (isfunction(target) or hasattr(target, "release")) and call in ("auto", "data", "target")
 
 
-def _trace(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """What the tape says of pairs, by relation."""
+def _trace(wanted: Wanted, inside: Any, options: dict[str, Any], once: float = 0.0) -> dict[str, Any]:
+    """What the tape says of pairs, by relation; nothing of code that does not come to an end in time."""
     from dpverify.auditing.tape_record import Taped
     from dpverify.cli import isolated_command
     from dpverify.execution.isolated import Limits
@@ -285,10 +308,15 @@ def _trace(wanted: Wanted, inside: Any, options: dict[str, Any]) -> dict[str, An
         "inside": written(inside),
         "seed": options["seed"],
         "trials": options["trials"],
+        "once": once,
     }
     name = "dpverify.cli.certify_data:traced_in_child"
     limits = Limits(min(wanted.timeout, TRACED), wanted.memory)
-    found = isolated_command.answer(name, asked, limits, missing="trace")
+    try:
+        found = isolated_command.answer(name, asked, limits, missing="trace")
+    except RunError as error:
+        ended = "TIMEOUT" if "no answer within" in str(error) else "CRASH"
+        return {grid[0].said: Taped.lost(ended, str(error), options["seed"]) for grid in inside.values() if grid}
     return {relation: decoded(Taped, each) for relation, each in found.items()}
 
 

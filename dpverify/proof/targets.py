@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.proof.ending import Ending
+from dpverify.proof.ending import Ending, ProofEnds
+from dpverify.proof.plain import slots_of
 from dpverify.proof.programs import is_below, load, source_file
 from dpverify.proof.rewriting import PROOF
 from dpverify.proof.run import Run
@@ -195,20 +196,30 @@ def _is_of(name: str, file: str) -> bool:
 def _compare(
     run: Run, owner: str, fresh: Mapping[str, Any], live: Mapping[str, Any], file: str, names: set[str]
 ) -> None:
-    for name in sorted((fresh.keys() | live.keys()) & names):
+    in_class = not isinstance(fresh, dict)
+    listed = fresh.keys() | live.keys()
+    for name in sorted(listed & (names | {each for each in listed if in_class and each.startswith("__")})):
         # names of pytest, such as @py_builtins, are no identifiers: no program reads them
-        if name.startswith(("__", PROOF)) or not name.isidentifier():
-            continue
         new, old = fresh.get(name), live.get(name)
+        called = in_class and any(isinstance(each, types.FunctionType) for each in (new, old))  # `__init__`
+        if (name.startswith(("__", PROOF)) and not called) or not name.isidentifier():
+            continue
+        if isinstance(new, Source) and new.seeded:  # which ends the proof where it draws
+            continue
         if isinstance(new, Opaque) and isinstance(old, PLAIN):  # a draw of the import: the proof is for any value of it
             continue
         if isinstance(new, type) and isinstance(old, type) and _written_in(new, owner):
             _compare(run, f"{owner}.{name}", vars(new), vars(old), file, names)
         elif _form(new) != _form(old) or not _same_place(new, old, file):
-            raise run.ends(
-                f"{owner}.{name} is another one in memory than in a fresh copy of its file",
-                "import it anew, and set nothing from outside",
-            )
+            raise another_in_memory(run, f"{owner}.{name}")
+
+
+def another_in_memory(run: Run, name: str) -> ProofEnds:
+    """What ends the proof where somebody has set an object since the import."""
+    return run.ends(
+        f"{name} is another one in memory than in a fresh copy of its file",
+        "import it anew, and set nothing from outside",
+    )
 
 
 def _written_in(kind: type, owner: str) -> bool:
@@ -229,13 +240,36 @@ def _form(value: Any, depth: int = 0) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return ("array", value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, Source | np.random.Generator | np.random.RandomState | random.Random):
-        return ("generator",)
+        return ("generator", isinstance(value, np.random.Generator) and _is_seeded(value.bit_generator))
     if isinstance(value, types.FunctionType):
         kept = (value.__defaults__, value.__kwdefaults__, {k: v for k, v in vars(value).items() if k[0] != "_"})
-        return ("function", value.__qualname__, *(_form(each, depth + 1) for each in kept))
-    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, type | types.ModuleType):
+        return (
+            "function",
+            value.__qualname__,
+            value.__code__.co_firstlineno,
+            *(_form(each, depth + 1) for each in kept),
+        )
+    plain = not isinstance(value, type | types.ModuleType)
+    if plain and (slots := slots_of(type(value))):
+        held = {name: getattr(value, name, None) for name in slots}
+        return ("object", type(value).__qualname__, _form({**getattr(value, "__dict__", {}), **held}, depth + 1))
+    if plain and isinstance(getattr(value, "__dict__", None), dict):
         return ("object", type(value).__qualname__, _form(dict(vars(value)), depth + 1) if depth < 6 else None)
     return ("other", type(value).__qualname__)
+
+
+def _is_seeded(bits: np.random.BitGenerator) -> bool:
+    """Whether a generator was given a seed, or a state that is not that of its seed.
+
+    Entropy of the system has 128 bits, of which the upper half is 0 by chance once in 2^64. The increment of PCG64 is
+    made from the seed and stays what it is, however much is drawn.
+    """
+    seed = bits.seed_seq
+    if not isinstance(seed, np.random.SeedSequence) or not isinstance(seed.entropy, int):
+        return True
+    anew = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    set_since = type(bits) is np.random.PCG64 and bits.state["state"]["inc"] != type(bits)(anew).state["state"]["inc"]
+    return seed.entropy.bit_length() <= 64 or set_since
 
 
 def _same_place(new: Any, old: Any, file: str) -> bool:
@@ -349,7 +383,10 @@ def _of_module(run: Run, value: Any) -> Any:
         live = next((sys.modules[name] for name in (fresh.__name__, "__main__") if _is_of(name, file)), None)
         for name, each in vars(live).items() if live is not None else ():
             if each is value and name in vars(fresh):
-                return vars(fresh)[name]
+                own = vars(fresh)[name]
+                if _form(own) != _form(value):
+                    raise another_in_memory(run, f"{fresh.__name__}.{name}")
+                return own
     return None
 
 

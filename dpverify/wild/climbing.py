@@ -30,7 +30,7 @@ Row = tuple[Record | None, Record | None]  # of the first and of the second data
 
 
 def search_from(
-    source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: np.random.Generator
+    source: ReleaseSource, schema: Schema, grid: list[Candidate], rng: np.random.Generator, halved: int = 0
 ) -> list[Candidate]:
     """The grid with the pairs that move the outputs farthest after its first ones; others keep their order.
 
@@ -44,7 +44,10 @@ def search_from(
         What is legal, and the pairs that are measured first.
     rng : numpy.random.Generator
         Seeds of the runs, and the steps.
+    halved : int
+        How often the number of pairs and steps is halved, for code that is slow.
     """
+    measured, steps = grid[: max(POOL, len(grid) >> halved)], STEPS >> halved
     seeds = rng.integers(0, 2**62, size=SEEDS).tolist()
 
     def runs(records: datasets.Records) -> list[Fields]:
@@ -54,16 +57,18 @@ def search_from(
     try:
         if repr(runs(grid[0].first)) != repr(runs(grid[0].first)):
             return grid
-        pool = sorted(((distance(runs(each.first), runs(each.second)), each) for each in grid), key=_farthest)[:POOL]
-        for step in range(STEPS):
-            at = step % len(pool) if step < STEPS // 2 else 0
+        pool = sorted(((distance(runs(each.first), runs(each.second)), each) for each in measured), key=_farthest)[
+            :POOL
+        ]
+        for step in range(steps):
+            at = step % len(pool) if step < steps // 2 else 0
             found = change_pair(schema, pool[at][1], rng)
             if found is None:
                 continue
             moved = distance(runs(found.first), runs(found.second))
             if moved >= pool[at][0]:
                 pool[at] = moved, found
-            if step >= STEPS // 2 - 1:
+            if step >= steps // 2 - 1:
                 pool.sort(key=_farthest)
     except TargetError:
         return grid

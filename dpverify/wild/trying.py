@@ -1,5 +1,6 @@
 """Trials on pairs made from a schema: pairs are fixed before anything is drawn; then a race of each relation."""
 
+import contextlib
 import math
 import sys
 import time
@@ -92,6 +93,9 @@ def source_of(
 # ----------------------------------------------------------------------------------------------------------------------
 
 
+TIMED_AT_ONCE = 3  # releases on each dataset, before pairs are searched for and traced
+LONGEST_SEARCH, LONGEST_TRACES = 30.0, 90.0  # seconds; numbers of pairs are halved until they fit
+RUNS_OF_TRACE = 225  # releases of the trace of a pair
 TIMED = 20  # releases on each dataset
 TIMED_SECONDS = 10.0
 BLOCK_SECONDS = 0.5
@@ -100,7 +104,7 @@ WITNESSES = 1  # pairs of each relation that get one, and of those out of the do
 SEVERITY = 0.2  # of the significance, see `Trial._severity`
 TRIED_DELTA = 0.05  # of a claim that has no delta of its own: a few thousand trials see little of what is rarer
 LONGEST_RACE = 600.0  # seconds of processor time, where no minutes are given
-WAITS = 100  # times its processor time, from which on a release waits for something else
+WAITS = 20  # times its processor time, from which on a release waits for something else
 ROOM = 4  # times the releases that the pairs of the grid may need: for random pairs, witnesses and scripts
 SCRIPT_SECONDS = 20.0  # of releases on each dataset in a script, at most
 UNSEEDED = "the source of randomness is not seeded: the same seed gives other trials"
@@ -130,15 +134,47 @@ def _search_stream(seed: int, kind: int, relation: Relation) -> Any:
     return stream(seed, Stage.SEARCH, kind, list(Relation).index(relation))
 
 
-def searched_pairs(source: ReleaseSource, schema: Schema, word: str | None, seed: int) -> Pairs:
-    """The pairs of each relation, with those that paired runs of `source` have found; see `wild.climbing`."""
-    found: Pairs = {}
-    for each in relations(schema, word):
-        grid = pairs.grid(schema, each, _search_stream(seed, 0, each))
+def release_seconds(source: ReleaseSource, schema: Schema, inside: Pairs) -> float:
+    """Seconds of a release, on the slower dataset of the first pair: of processor time, by the clock where it waits.
+
+    0 where it dies or hangs: the trials say so.
+    """
+    worst, first = 0.0, next((grid[0] for grid in inside.values() if grid), None)
+    for each in () if first is None else (first.first, first.second):
+        with contextlib.suppress(TargetError):
+            worst = max(worst, _release_seconds(source, datasets.wire(schema, each)))
+    return worst
+
+
+def _release_seconds(source: ReleaseSource, data: bytes) -> float:
+    source.fields(data, [1])  # which loads and caches
+    started = time.perf_counter()
+    busy: float = source.fields(data, list(range(2, 2 + TIMED_AT_ONCE)))["seconds"] / TIMED_AT_ONCE
+    once = (time.perf_counter() - started) / TIMED_AT_ONCE
+    return once if once > WAITS * busy else busy
+
+
+def halved_for(releases: int, once: float, limit: float) -> int:
+    """How often so many releases of `once` seconds are halved until they take `limit` seconds at most."""
+    return max(0, math.ceil(math.log2(max(releases * once / limit, 1e-9))))
+
+
+def grids(schema: Schema, word: str | None, seed: int) -> Pairs:
+    """The pairs of each relation that the schema gives, without a run of the target."""
+    return {each: pairs.grid(schema, each, _search_stream(seed, 0, each)) for each in relations(schema, word)}
+
+
+def searched_pairs(source: ReleaseSource, schema: Schema, word: str | None, seed: int, once: float = 0.0) -> Pairs:
+    """The pairs of each relation, with those that paired runs of `source` have found; see `wild.climbing`.
+
+    Fewer runs are made where a release takes long (`once` seconds, see `release_seconds`).
+    """
+    found = grids(schema, word, seed)
+    for each, grid in found.items():
         if grid:
             source.check(datasets.wire(schema, grid[0].first))
-            grid = climbing.search_from(source, schema, grid, _search_stream(seed, 3, each))
-        found[each] = grid
+            halved = halved_for(2 * climbing.SEEDS * (len(grid) + climbing.STEPS), once, LONGEST_SEARCH)
+            found[each] = climbing.search_from(source, schema, grid, _search_stream(seed, 3, each), halved)
     return found
 
 
@@ -182,25 +218,42 @@ class Trial:
         source.check(self.data[0])
         self.started = time.monotonic()
         self.release = self._timed()
-        self.releases = self._affordable()
+        once = self._once()
+        halved = halved_for(self._wanted, once, LONGEST_RACE)
+        if halved:  # few pairs with many trials refute, many with few do not: the first of a list are the best ones
+            self._keep_pairs(halved)
+            halved = halved_for(self._wanted, once, LONGEST_RACE)
+        self.releases = self._wanted // 2**halved if halved else ROOM * self._wanted
         self.block = int(min(LARGEST_BLOCK, max(1, round(BLOCK_SECONDS / self.release))))
         self.predicted = 0.0
 
     def _rng(self, kind: int, relation: Relation) -> Any:
         return _search_stream(self.asked.seed, kind, relation)
 
-    def _affordable(self) -> int:
-        """Releases of the whole race where no minutes are given: by what is asked for, fewer for slow code alone.
+    @property
+    def _wanted(self) -> int:
+        """Releases of the whole race, by what is asked for."""
+        return self.count * (2 * SAMPLE + max(PASS, self.asked.trials))
 
-        Processor time says what is slow, in steps of two: other programs on the machine change no number. A release
-        that takes a hundred times as long waits for something.
+    def _keep_pairs(self, halved: int) -> None:
+        """Tries the first pairs alone, at least `LEAST_PAIRS` of a relation."""
+        for relation, found in self.inside.items():
+            kept = found[: max(LEAST_PAIRS, len(found) >> halved)]
+            if len(kept) < len(found):
+                said = datasets.said(relation, self.schema.unit)
+                self.notes.append(f"{said}: the code is slow: {len(kept)} of {len(found)} pairs are tried")
+            self.inside[relation] = kept
+        if self.asked.out_of_domain != "judge":
+            self.outside = self.outside[:LEAST_PAIRS]
+
+    def _once(self) -> float:
+        """Seconds of a release: of processor time, so that other programs on the machine change no number.
+
+        A release that takes twenty times as long waits for something; then it is what the clock says.
         """
-        most = self.count * (2 * SAMPLE + max(PASS, self.asked.trials))
         seeds = list(range(2, 2 + min(TIMED, max(1, int(TIMED_SECONDS / self.release / 2)))))
         busy = min(self.source.fields(each, seeds)["seconds"] / len(seeds) for each in self.data)
-        once = self.release if self.release > WAITS * busy else busy
-        halved = max(0, math.ceil(math.log2(most * once / LONGEST_RACE)))
-        return most // 2**halved if halved else ROOM * most
+        return self.release if self.release > WAITS * busy else busy
 
     def _budget(self) -> Budget:
         if self.asked.minutes is None:
@@ -584,7 +637,8 @@ def try_out(
         source.close()
 
 
-TRACED_PAIRS, ENOUGH_PAIRS = 40, 12  # after which no more pairs are traced; where one of them refutes the claim
+TRACED_PAIRS, LEAST_PAIRS = 40, 4
+ENOUGH_PAIRS = 12  # after which no more pairs are traced; where one of them refutes the claim
 
 
 def traced_grid(
@@ -599,17 +653,19 @@ def traced_grid(
     trials: int,
     inside: Pairs,
     known_law: bool = False,
+    once: float = 0.0,
 ) -> Code:
-    """What the tape says of the first pairs, by relation: so many, however long they take.
+    """What the tape says of the first pairs, by relation: so many, fewer where a release takes long (`once` seconds).
 
     `known_law`: in every run the output is data plus one draw, so that its law refutes (`refute_by_law`).
     """
     claim = fit_claim(claim, schema)
     target = on_wire(found, call=call, arguments=arguments, name=name)
     code: Code = {}
+    most = max(LEAST_PAIRS, TRACED_PAIRS >> halved_for(RUNS_OF_TRACE * TRACED_PAIRS, once, LONGEST_TRACES))
     for each, grid in inside.items():
         blocks: list[Taped] = []
-        for number, candidate in enumerate(grid[:TRACED_PAIRS], 1):
+        for number, candidate in enumerate(grid[:most], 1):
             wires = datasets.wire(schema, candidate.first), datasets.wire(schema, candidate.second)
             pair = Pair(*wires, relation=each, name=candidate.name, mixed=True)
             taped = taped_pair(target, claim=replace(claim, relation=each), pair=pair, seed=seed, trials=trials)

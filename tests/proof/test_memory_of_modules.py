@@ -1,0 +1,113 @@
+"""What somebody has set in memory since the import is no part of the file, so that it ends a proof."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+from dpverify import prove
+
+PROGRAM = """
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+
+class Sum:
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def release(self, data, *, rng, size):
+        return np.sum(data) + rng.laplace(scale=self.scale, size=size)
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self):
+        self.scale = 1.0
+
+    def release(self, data, *, rng, size):
+        return np.sum(data) + rng.laplace(scale=self.scale, size=size)
+
+
+@dataclass
+class Data:
+    scale: float = 1.0
+
+    def release(self, data, *, rng, size):
+        return np.sum(data) + rng.laplace(scale=self.scale, size=size)
+
+
+class Outer:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def release(self, data, *, rng, size):
+        return self.inner.release(data, rng=rng, size=size)
+
+
+own, slotted, outer = Sum(), Slotted(), Outer(Sum())
+rng = np.random.default_rng()
+
+
+def noisy(data):
+    return np.sum(data) + rng.laplace(scale=1.0)
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    file = tmp_path / "kept_in_memory.py"
+    file.write_text(PROGRAM)
+    spec = importlib.util.spec_from_file_location("kept_in_memory", file)
+    made = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "kept_in_memory", made)
+    spec.loader.exec_module(made)
+    return made
+
+
+def proved(target):
+    return prove(target, data="vector: real 0..1, rows 5..20", relation="replace", claim="pure:1")
+
+
+def louder(self, scale=0.1):
+    self.scale = scale
+
+
+@pytest.mark.parametrize("name", ["own", "slotted", "outer", "Sum", "Data", "noisy"])
+def test_what_nobody_has_set_is_proved(module, name):
+    found = proved(getattr(module, name))
+    assert found.holds or "cannot be made again" in str(found.ended)
+    assert proved(module.own).eps == 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda module: setattr(module.own, "scale", 0.1), "own"),
+        (lambda module: setattr(module, "own", module.Sum(0.1)), "own"),
+        (lambda module: setattr(module.own, "release", lambda data, *, rng, size: [data]), "own"),
+        (lambda module: setattr(module.slotted, "scale", 0.1), "slotted"),
+        (lambda module: setattr(module.outer.inner, "scale", 0.1), "outer"),
+        (lambda module: setattr(module.outer, "inner", module.Sum(0.1)), "outer"),
+        (lambda module: setattr(module.Sum, "__init__", louder), "Sum"),
+        (lambda module: setattr(module.Sum.__init__, "__defaults__", (0.1,)), "Sum"),
+        (lambda module: setattr(module.Data.__init__, "__defaults__", (0.1,)), "Data"),
+        (lambda module: setattr(module, "rng", np.random.default_rng(0)), "noisy"),
+        (lambda module: setattr(module, "rng", np.random.Generator(np.random.MT19937(3))), "noisy"),
+        (lambda module: setattr(module.rng.bit_generator, "state", np.random.PCG64(5).state), "noisy"),
+    ],
+)
+def test_what_was_set_since_the_import_ends_the_proof(module, change, name):
+    change(module)
+    found = proved(getattr(module, name))
+    assert not found.holds
+    assert "is another one in memory than in a fresh copy of its file" in str(found.ended)
+
+
+def test_a_generator_that_was_drawn_from_is_the_one_of_the_file(module):
+    module.rng.normal(size=1000)
+    assert proved(module.noisy).holds
