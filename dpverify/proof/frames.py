@@ -599,7 +599,8 @@ class Groups(Opaque):
 
     def count(self) -> Counts:
         """Number of rows of each group: no value is missing."""
-        if any(each.kind == "m" for each in self.table.columns.values()):
+        counted = [self.column] if self.column else list(self.table.columns)
+        if any(self.table.columns[each].kind == "m" for each in counted):
             raise self.run.ends("count() of values that may be missing", "use size()")
         return self.size()
 

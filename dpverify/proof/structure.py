@@ -786,7 +786,14 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
     if isinstance(term, Rows | Table) or getattr(term, "shape", None) is None:
         raise run.ends("data are written to")
     if holds_symbols(key):
-        raise run.ends("an array is written to at a place that is not known")
+        released = _set_where(run, symbol, key, value)
+        if released is None:
+            raise run.ends(
+                "an array is written to at a place that is not known", "np.where or np.maximum makes a new array"
+            )
+        symbol.term = released
+        run.written.pop(id(symbol), None)
+        return
     written = run.written.get(id(symbol))
     parts = written.entries if written is not None and written.term is term else split(run, symbol)
     shape = _shape(run, term)
@@ -801,6 +808,20 @@ def set_item(run: Run, symbol: Symbol, key: Any, value: Any) -> None:
         term_of(rearrange(run, whole, lambda each: each.reshape(shape))) if isinstance(whole, Symbol) else Public(shape)
     )
     run.written[id(symbol)] = Written(symbol, symbol.term, flat)
+
+
+def _set_where(run: Run, symbol: Symbol, key: Any, value: Any) -> Public | None:
+    """`noisy[noisy < 0] = 0`: released values at released places of a released array; None for all others."""
+    if type(value) not in (int, float) or not math.isfinite(value) or not isinstance(key, Symbol):
+        return None
+    if not all(isinstance(each.term, Noisy | Public) for each in (key, symbol)):
+        return None
+    mask, term = run.make_public(key).term, run.make_public(symbol).term
+    if not isinstance(mask, Public) or not mask.truth or not isinstance(term, Public):
+        return None
+    if term.shape is None or mask.shape != term.shape or mask.by_row or term.by_row:
+        return None
+    return Public(term.shape, defined=term.defined, finite=term.finite)  # an array of integers cuts .5 to 0: no range
 
 
 def spread_to(run: Run, value: Any, shape: tuple[int, ...]) -> Any:

@@ -25,6 +25,7 @@ from dpverify.proof.run import Run
 from dpverify.proof.state import PLAIN
 from dpverify.proof.terms import Opaque, Source
 
+OWN = "dpverify.proof."
 DEEPEST = 12  # of attributes within attributes
 
 
@@ -135,15 +136,17 @@ def names_read(run: Run, written: Any) -> set[str]:
 
 def _codes_of(value: Any, seen: set[int]) -> list[types.CodeType]:
     """The code of a function and of what it holds; of all methods of a class and of its bases."""
-    if id(value) in seen:
+    if id(value) in seen or type(value).__module__.startswith(OWN):  # a generator of the proof, its hooks
         return []
     seen.add(id(value))
     parts: list[Any] = []
     if isinstance(value, type):
-        parts = [each for kind in value.__mro__[:-1] for each in vars(kind).values()]
+        parts = [type(value), *(each for kind in value.__mro__[:-1] for each in vars(kind).values())]
     elif isinstance(value, property):
         parts = [value.fget, value.fset, value.fdel]
-    elif isinstance(value, staticmethod | classmethod | functools.partial | functools.cached_property):
+    elif isinstance(value, functools.partial):
+        parts = [value.func, *value.args, *value.keywords.values()]
+    elif isinstance(value, staticmethod | classmethod | functools.cached_property):
         parts = [value.__func__ if hasattr(value, "__func__") else value.func]
     elif isinstance(value, list | tuple | set | frozenset):
         parts = list(value)
@@ -151,9 +154,11 @@ def _codes_of(value: Any, seen: set[int]) -> list[types.CodeType]:
         parts = list(value.values())
     elif isinstance(value, types.FunctionType):
         parts = [each.cell_contents for each in value.__closure__ or () if _is_filled(each)]
+        parts += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values()]
         return [value.__code__, *(code for each in parts for code in _codes_of(each, seen))]
-    elif isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, types.ModuleType):
-        parts = [type(value), *vars(value).values()]
+    elif not isinstance(value, types.ModuleType) and type(value).__module__ != "builtins":
+        held = [getattr(value, name, None) for name in slots_of(type(value))]
+        parts = [type(value), *held, *getattr(value, "__dict__", {}).values()]
     return [code for each in parts for code in _codes_of(each, seen)]
 
 

@@ -9,6 +9,7 @@ import pytest
 from dpverify import prove
 
 PROGRAM = """
+import functools
 import random
 from dataclasses import dataclass
 
@@ -49,6 +50,55 @@ class Outer:
         return self.inner.release(data, rng=rng, size=size)
 
 
+HIDDEN, FURTHER = 1.0, 1.0
+
+
+def scale():
+    return HIDDEN
+
+
+def further():
+    return FURTHER
+
+
+class Meta(type):
+    def scale(cls):
+        return FURTHER
+
+
+class WithMeta(metaclass=Meta):
+    pass
+
+
+class Holder:
+    __slots__ = ("held",)
+
+
+HOLDER = Holder()
+HOLDER.held = further
+PARTIAL = functools.partial(lambda function: function(), further)
+
+
+def by_default(data, made=scale):
+    return np.sum(data) + rng.laplace(scale=made())
+
+
+def by_keyword(data, *, made=scale):
+    return np.sum(data) + rng.laplace(scale=made())
+
+
+def by_partial(data):
+    return np.sum(data) + rng.laplace(scale=PARTIAL())
+
+
+def by_slot(data):
+    return np.sum(data) + rng.laplace(scale=HOLDER.held())
+
+
+def by_metaclass(data):
+    return np.sum(data) + rng.laplace(scale=WithMeta.scale())
+
+
 own, slotted, outer = Sum(), Slotted(), Outer(Sum())
 rng = np.random.default_rng()
 
@@ -56,6 +106,9 @@ rng = np.random.default_rng()
 def noisy(data):
     return np.sum(data) + rng.laplace(scale=1.0)
 """
+
+
+NAMES = ["noisy", "by_default", "by_keyword", "by_partial", "by_slot", "by_metaclass"]
 
 
 @pytest.fixture
@@ -77,7 +130,7 @@ def louder(self, scale=0.1):
     self.scale = scale
 
 
-@pytest.mark.parametrize("name", ["own", "slotted", "outer", "Sum", "Data", "noisy"])
+@pytest.mark.parametrize("name", ["own", "slotted", "outer", "Sum", "Data", *NAMES])
 def test_what_nobody_has_set_is_proved(module, name):
     found = proved(getattr(module, name))
     assert found.holds or "cannot be made again" in str(found.ended)
@@ -96,6 +149,11 @@ def test_what_nobody_has_set_is_proved(module, name):
         (lambda module: setattr(module.Sum, "__init__", louder), "Sum"),
         (lambda module: setattr(module.Sum.__init__, "__defaults__", (0.1,)), "Sum"),
         (lambda module: setattr(module.Data.__init__, "__defaults__", (0.1,)), "Data"),
+        (lambda module: setattr(module, "HIDDEN", 0.1), "by_default"),
+        (lambda module: setattr(module, "HIDDEN", 0.1), "by_keyword"),
+        (lambda module: setattr(module, "FURTHER", 0.1), "by_partial"),
+        (lambda module: setattr(module, "FURTHER", 0.1), "by_slot"),
+        (lambda module: setattr(module, "FURTHER", 0.1), "by_metaclass"),
         (lambda module: setattr(module, "rng", np.random.default_rng(0)), "noisy"),
         (lambda module: setattr(module, "rng", np.random.Generator(np.random.MT19937(3))), "noisy"),
         (lambda module: setattr(module.rng.bit_generator, "state", np.random.PCG64(5).state), "noisy"),
@@ -106,6 +164,11 @@ def test_what_was_set_since_the_import_ends_the_proof(module, change, name):
     found = proved(getattr(module, name))
     assert not found.holds
     assert "is another one in memory than in a fresh copy of its file" in str(found.ended)
+
+
+def test_a_name_that_no_code_of_the_program_reads_may_be_set(module):
+    module.f, module.name, module.run = module.noisy, 3, print  # as a loop over functions does
+    assert proved(module.noisy).holds
 
 
 def test_a_generator_that_was_drawn_from_is_the_one_of_the_file(module):
