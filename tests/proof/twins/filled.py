@@ -119,14 +119,14 @@ def computed_from_noisy_entries(x):
 
 def negative_ones_are_zero(x):
     """vector: integer 0..3, rows 5..20; replace; 1.0; 3; b; exact"""
-    counts = np.bincount(x, minlength=4) + np.random.laplace(scale=2.0, size=4)
+    counts = np.bincount(x, minlength=4) + rng.laplace(scale=2.0, size=4)
     counts[counts < 0] = 0
     return counts / (1 + counts.sum())
 
 
 def cut_at_both_ends(x):
     """vector: integer 0..3, rows 5..20; replace; 1.0; 3; b; exact"""
-    counts = np.bincount(x, minlength=4) + np.random.laplace(scale=2.0, size=4)
+    counts = np.bincount(x, minlength=4) + rng.laplace(scale=2.0, size=4)
     counts[counts < 1] = 0.5
     counts[counts > 100] = 100
     return list(counts)
@@ -136,13 +136,13 @@ def small_counts_are_zero(x):
     """vector: integer 0..3, rows 5..20; replace; 2.0; 3; b"""
     counts = np.bincount(x, minlength=4)
     counts[counts < 3] = 0
-    return counts + np.random.laplace(scale=2.0, size=4)
+    return counts + rng.laplace(scale=2.0, size=4)
 
 
 def noisy_ones_are_zero_by_true_counts(x):
     """vector: integer 0..3, rows 5..20; replace; inf; 3; b"""
     counts = np.bincount(x, minlength=4)
-    noisy = counts + np.random.laplace(scale=2.0, size=4)
+    noisy = counts + rng.laplace(scale=2.0, size=4)
     noisy[counts < 3] = 0
     return noisy
 
@@ -150,7 +150,7 @@ def noisy_ones_are_zero_by_true_counts(x):
 def true_ones_are_zero_by_noisy_counts(x):
     """vector: integer 0..3, rows 5..20; replace; inf; 3; b"""
     counts = np.bincount(x, minlength=4) * 1.0
-    noisy = counts + np.random.laplace(scale=2.0, size=4)
+    noisy = counts + rng.laplace(scale=2.0, size=4)
     counts[noisy < 3] = 0
     return counts
 
@@ -158,7 +158,7 @@ def true_ones_are_zero_by_noisy_counts(x):
 def a_true_count_where_noisy_ones_are_small(x):
     """vector: integer 0..3, rows 5..20; replace; inf; 3; b"""
     counts = np.bincount(x, minlength=4)
-    noisy = counts + np.random.laplace(scale=2.0, size=4)
+    noisy = counts + rng.laplace(scale=2.0, size=4)
     noisy[noisy < 3] = counts[0]
     return noisy
 
@@ -167,7 +167,7 @@ def another_name_of_what_is_cut(x):
     """vector: integer 0..3, rows 5..20; replace; inf; 3; b"""
     counts = np.bincount(x, minlength=4) * 1.0
     kept = counts[:]
-    noisy = counts + np.random.laplace(scale=2.0, size=4)
+    noisy = counts + rng.laplace(scale=2.0, size=4)
     counts[noisy < 1] = 0
     return noisy, kept
 
@@ -175,7 +175,7 @@ def another_name_of_what_is_cut(x):
 def released_and_then_cut_by_more_data(x):
     """vector: integer 0..3, rows 5..20; replace; 2.0; 3; b"""
     counts = np.bincount(x, minlength=4)
-    noisy = counts + np.random.laplace(scale=2.0, size=4)
-    other = counts + np.random.laplace(scale=2.0, size=4)
+    noisy = counts + rng.laplace(scale=2.0, size=4)
+    other = counts + rng.laplace(scale=2.0, size=4)
     noisy[other < 1] = 0
     return noisy
