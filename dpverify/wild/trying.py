@@ -219,10 +219,11 @@ class Trial:
         self.started = time.monotonic()
         self.release = self._timed()
         once = self._once()
-        halved = halved_for(self._wanted, once, LONGEST_RACE)
+        limit = LONGEST_RACE if asked.minutes is None else 60 * asked.minutes
+        halved = halved_for(self._wanted, once, limit)
         if halved:  # few pairs with many trials refute, many with few do not: the first of a list are the best ones
             self._keep_pairs(halved)
-            halved = halved_for(self._wanted, once, LONGEST_RACE)
+            halved = halved_for(self._wanted, once, limit)
         self.releases = self._wanted // 2**halved if halved else ROOM * self._wanted
         self.block = int(min(LARGEST_BLOCK, max(1, round(BLOCK_SECONDS / self.release))))
         self.predicted = 0.0

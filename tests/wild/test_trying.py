@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ import pytest
 from dpverify.claims.claim import ApproxDP, PureDP, ZCDP
 from dpverify.claims.neighbours import Relation
 from dpverify.errors import TargetError, UsageError
-from dpverify.wild import pair_audit, try_out
+from dpverify.wild import pair_audit, try_out, trying
 from dpverify.wild.datasets import Candidate
 from dpverify.wild.fields import Codebook
+from dpverify.wild.local import Here
 from dpverify.wild.record import search_event, stated
+from dpverify.wild.schema import as_schema
 
 pytestmark = pytest.mark.process
 
@@ -383,3 +386,37 @@ def test_a_script_needs_no_numpy_where_the_library_has_none(tmp_path):
     assert "numpy" not in Path(script).read_text(encoding="utf-8")
     done = subprocess.run([python, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_slow_code_is_tried_on_few_pairs_with_many_trials(monkeypatch):
+    many = tried(total, arguments={"scale": 0.25})
+    monkeypatch.setattr(trying.Trial, "_once", lambda trial: 0.2)  # seconds of a release
+    few = tried(total, arguments={"scale": 0.25})
+    assert few.verdict == "REFUTED"
+    inside = [each for each in few.pairs if each.domain == "in" and "random" not in each.name]
+    assert trying.LEAST_PAIRS <= len(inside) < len(many.pairs)
+    assert any("the code is slow" in note for note in few.notes)
+    assert not any("the code is slow" in note for note in many.notes)
+
+
+@pytest.mark.parametrize(("once", "halved"), [(0.0, 0), (0.001, 0), (0.02, 1), (0.08, 3)])
+def test_pairs_are_halved_until_they_fit(once, halved):
+    assert trying.halved_for(9000, once, 90.0) == halved
+    assert 9000 * once / 2**halved <= 90.0
+
+
+def test_a_release_takes_what_the_processor_works_or_the_clock_says_where_it_waits():
+    schema = as_schema(NUMBERS)
+    inside = trying.grids(schema, "replace", 1)
+    assert trying.release_seconds(Here(waits), schema, inside) > 0.01
+    assert trying.release_seconds(Here(total), schema, inside) < 0.01
+    assert trying.release_seconds(Here(raises_nothing), schema, {}) == 0.0
+
+
+def waits(data, rng):
+    time.sleep(0.02)
+    return data.sum() + rng.laplace(0.0, 1.0)
+
+
+def raises_nothing(data, rng):
+    return 0.0
