@@ -352,7 +352,7 @@ def _where_of_rows(run: Run, terms: list[Any], values: list[Any]) -> Any:
     nodes = [number_node(run, each, "i") if not (nodes[1].kind == nodes[2].kind == "b") else each for each in nodes[1:]]
     node = where_node(run, condition, *nodes)
     guise = next((each.guise for each in values if isinstance(each, Symbol) and isinstance(each.term, Rows)), "array")
-    return run.symbol(Rows(node, common, mask, scope), guise)
+    return run.symbol(Rows(node, common, mask, scope), "array" if guise == "series" else guise)  # as NumPy has it
 
 
 def where_node(run: Run, condition: Node, yes: Node, no: Node) -> Node:

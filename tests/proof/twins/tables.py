@@ -561,3 +561,28 @@ def draw_in_a_dict_of_fields(df):
 class _Fields:
     total: object
     note: object = None
+
+
+def chosen_by_a_column(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return np.where(df["c"] == "a", df["x"], 0).sum() / 10 + _laplace(1.0)
+
+
+def weighted_by_a_choice(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; 1; 1.12; b; exact"""
+    return (df["x"] * np.where(df["c"] == "a", 1, 0)).sum() / 10 + _laplace(1.0)
+
+
+def chosen_and_then_by_its_label(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; b"""
+    return np.where(df["c"] == "a", df["x"], 0)[3]
+
+
+def chosen_of_other_rows(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; b"""
+    return (df[df["c"] == "a"]["x"] * np.where(df["c"] == "a", 1, 0)).sum() + _laplace(1.0)
+
+
+def chosen_ones_decide(df):
+    """frame: c category a|b|z, x real 0..10, rows 5..50; replace; inf; 1.12; b"""
+    return "any" if np.where(df["c"] == "a", 1, 0).any() else "none"
