@@ -9,6 +9,7 @@ import functools
 import inspect
 import random
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from dpverify.proof.programs import is_below, load, source_file
 from dpverify.proof.rewriting import PROOF
 from dpverify.proof.run import Run
 from dpverify.proof.state import PLAIN
-from dpverify.proof.terms import Opaque, Source
+from dpverify.proof.terms import Draw, Opaque, Source
 
 OWN = "dpverify.proof."
+LIBRARIES = tuple(sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib"))
 DEEPEST = 12  # of attributes within attributes
 
 
@@ -120,7 +122,7 @@ def check_memory(run: Run, written: Any) -> None:
 
 def names_read(run: Run, written: Any) -> set[str]:
     """Names that a function or class may read: those in its code, in the code of what has one of these names, ..."""
-    codes: dict[str, list[types.CodeType]] = {}
+    codes: dict[str, list[Any]] = {}
     for fresh in list(run.loaded.values()):
         for name, value in vars(fresh).items():
             codes.setdefault(name, []).extend(_codes_of(value, set()))
@@ -130,18 +132,19 @@ def names_read(run: Run, written: Any) -> set[str]:
         for name in names - done:
             done.add(name)
             for code in codes.get(name, ()):
-                names |= _names_in(code)
+                names |= set(code.__qualname__.split(".")) if isinstance(code, type) else _names_in(code)
     return names
 
 
-def _codes_of(value: Any, seen: set[int]) -> list[types.CodeType]:
-    """The code of a function and of what it holds; of all methods of a class and of its bases."""
+def _codes_of(value: Any, seen: set[int]) -> list[Any]:
+    """The code of a function and of what it holds; a class, its bases, its own class and all their methods."""
     if id(value) in seen or type(value).__module__.startswith(OWN):  # a generator of the proof, its hooks
         return []
     seen.add(id(value))
     parts: list[Any] = []
     if isinstance(value, type):
         parts = [type(value), *(each for kind in value.__mro__[:-1] for each in vars(kind).values())]
+        return [*value.__mro__[:-1], *(code for each in parts for code in _codes_of(each, seen))]
     elif isinstance(value, property):
         parts = [value.fget, value.fset, value.fdel]
     elif isinstance(value, functools.partial):
@@ -246,14 +249,18 @@ def _form(value: Any, depth: int = 0) -> Any:
         return ("array", value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, Source | np.random.Generator | np.random.RandomState | random.Random):
         return ("generator", isinstance(value, np.random.Generator) and _is_seeded(value.bit_generator))
+    if isinstance(value, Draw):
+        return ("draw", value.name, _form(value.source))
+    if isinstance(getattr(value, "__self__", None), np.random.Generator | np.random.RandomState | random.Random):
+        return ("draw", value.__name__, _form(value.__self__))
     if isinstance(value, types.FunctionType):
         kept = (value.__defaults__, value.__kwdefaults__, {k: v for k, v in vars(value).items() if k[0] != "_"})
-        return (
-            "function",
-            value.__qualname__,
-            value.__code__.co_firstlineno,
-            *(_form(each, depth + 1) for each in kept),
-        )
+        own = depth < 6 and not value.__code__.co_filename.startswith(LIBRARIES)  # theirs may hold a cache
+        cells = [each.cell_contents for each in value.__closure__ or () if own and _is_filled(each)]
+        place = value.__qualname__, value.__code__.co_firstlineno
+        return ("function", *place, *(_form(each, depth + 1) for each in (*cells, *kept)))
+    if isinstance(value, functools.partial):
+        return ("partial", *(_form(each, depth + 1) for each in (value.func, value.args, value.keywords)))
     plain = not isinstance(value, type | types.ModuleType)
     if plain and (slots := slots_of(type(value))):
         held = {name: getattr(value, name, None) for name in slots}
@@ -283,9 +290,24 @@ def _same_place(new: Any, old: Any, file: str) -> bool:
     if not isinstance(new, types.FunctionType) or code is None or Path(code.co_filename) != Path(file):
         return True
     own = getattr(old, "__code__", None)
-    return (
-        own is not None and Path(own.co_filename).resolve() == Path(file) and own.co_firstlineno == code.co_firstlineno
-    )
+    return own is not None and Path(own.co_filename).resolve() == Path(file) and own in _codes_of_file(file)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(text: str, file: str) -> frozenset[types.CodeType]:
+    """All code of a source text."""
+    waiting = [compile(text, file, "exec", dont_inherit=True)]
+    found = set()
+    while waiting:
+        code = waiting.pop()
+        found.add(code)
+        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return frozenset(found)
+
+
+def _codes_of_file(file: str) -> frozenset[types.CodeType]:
+    """The code that the file has now: a function of an older text, or whose code was set, is another one."""
+    return _compiled(Path(file).read_text(encoding="utf-8"), file)
 
 
 def find(module: types.ModuleType, written: Any) -> Any:

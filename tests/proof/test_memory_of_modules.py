@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
+
+rng = np.random.default_rng()
 
 
 class Sum:
@@ -91,6 +94,13 @@ def by_partial(data):
     return np.sum(data) + rng.laplace(scale=PARTIAL())
 
 
+BOUND = functools.partial(rng.laplace, scale=1.0)
+
+
+def by_bound(data):
+    return np.sum(data) + BOUND()
+
+
 def by_slot(data):
     return np.sum(data) + rng.laplace(scale=HOLDER.held())
 
@@ -99,8 +109,37 @@ def by_metaclass(data):
     return np.sum(data) + rng.laplace(scale=WithMeta.scale())
 
 
+class Base:
+    noise = 1.0
+
+
+class Child(Base):
+    pass
+
+
+def made(amount):
+    def amount_of_noise():
+        return amount
+
+    return amount_of_noise
+
+
+CHILD, CLOSED = Child(), made(1.0)
+
+
+def by_instance(data):
+    return np.sum(data) + rng.laplace(scale=CHILD.noise)
+
+
+def by_base(data):
+    return np.sum(data) + rng.laplace(scale=Child.noise)
+
+
+def by_cell(data):
+    return np.sum(data) + rng.laplace(scale=CLOSED())
+
+
 own, slotted, outer = Sum(), Slotted(), Outer(Sum())
-rng = np.random.default_rng()
 
 
 def noisy(data):
@@ -108,7 +147,17 @@ def noisy(data):
 """
 
 
-NAMES = ["noisy", "by_default", "by_keyword", "by_partial", "by_slot", "by_metaclass"]
+NAMES = [
+    "noisy",
+    "by_default",
+    "by_keyword",
+    "by_partial",
+    "by_slot",
+    "by_metaclass",
+    "by_instance",
+    "by_base",
+    "by_cell",
+]
 
 
 @pytest.fixture
@@ -128,6 +177,12 @@ def proved(target):
 
 def louder(self, scale=0.1):
     self.scale = scale
+
+
+def quieter(function):
+    """Replaces the names of a function's code."""
+    code = function.__code__
+    function.__code__ = code.replace(co_names=tuple("normal" if each == "laplace" else each for each in code.co_names))
 
 
 @pytest.mark.parametrize("name", ["own", "slotted", "outer", "Sum", "Data", *NAMES])
@@ -152,8 +207,15 @@ def test_what_nobody_has_set_is_proved(module, name):
         (lambda module: setattr(module, "HIDDEN", 0.1), "by_default"),
         (lambda module: setattr(module, "HIDDEN", 0.1), "by_keyword"),
         (lambda module: setattr(module, "FURTHER", 0.1), "by_partial"),
+        (lambda module: module.BOUND.keywords.update(scale=0.1), "by_bound"),
         (lambda module: setattr(module, "FURTHER", 0.1), "by_slot"),
         (lambda module: setattr(module, "FURTHER", 0.1), "by_metaclass"),
+        (lambda module: setattr(module.Child, "noise", 0.1), "by_instance"),
+        (lambda module: setattr(module.Base, "noise", 0.1), "by_instance"),
+        (lambda module: setattr(module.Base, "noise", 0.1), "by_base"),
+        (lambda module: setattr(module.CLOSED.__closure__[0], "cell_contents", 0.1), "by_cell"),
+        (lambda module: quieter(module.noisy), "noisy"),
+        (lambda module: quieter(module.Sum.__init__.__globals__["by_default"]), "by_default"),
         (lambda module: setattr(module, "rng", np.random.default_rng(0)), "noisy"),
         (lambda module: setattr(module, "rng", np.random.Generator(np.random.MT19937(3))), "noisy"),
         (lambda module: setattr(module.rng.bit_generator, "state", np.random.PCG64(5).state), "noisy"),
@@ -164,6 +226,15 @@ def test_what_was_set_since_the_import_ends_the_proof(module, change, name):
     found = proved(getattr(module, name))
     assert not found.holds
     assert "is another one in memory than in a fresh copy of its file" in str(found.ended)
+
+
+def test_a_file_that_was_edited_since_the_import_ends_the_proof(module):
+    assert proved(module.noisy).holds
+    file = Path(module.__file__)
+    file.write_text(file.read_text() + "\n\nLATER = 1\n")
+    assert proved(module.noisy).holds  # what it reads is the same
+    file.write_text(file.read_text().replace("rng.laplace(scale=1.0)", "rng.laplace(scale=9.0)"))
+    assert "another one in memory" in str(proved(module.noisy).ended)
 
 
 def test_a_name_that_no_code_of_the_program_reads_may_be_set(module):
