@@ -3,10 +3,12 @@
 import functools
 import itertools
 import operator
-import random
+
+import numpy as np
 
 YES = "yes"
 NOTHING = object()
+OWN = np.random.default_rng()
 SAME = [operator.is_]
 
 
@@ -47,7 +49,7 @@ def is_by_starmap(x):
 
 def is_or_a_coin(x):
     """value: category yes|no; replace; inf; N15; later"""
-    return x is YES or random.random() < 0.5
+    return x is YES or OWN.random() < 0.5
 
 
 def same_rows(rows):
@@ -85,21 +87,21 @@ def two_names_of_one_dict(x):
 def is_nothing(x):
     """value: category yes|no; replace; log(3); N15; later; exact"""
     seen = NOTHING if x is None else x
-    flip = random.random() < 0.25
+    flip = OWN.random() < 0.25
     return seen is NOTHING or (seen == "yes") != flip
 
 
 def is_true(x):
     """value: category True|False; replace; log(3); N15; later; exact"""
-    return (x is True) != (random.random() < 0.25)
+    return (x is True) != (OWN.random() < 0.25)
 
 
 def same_class(x):
     """value: category yes|no; replace; log(3); N15; later; exact"""
-    return type(x) is str and (x == "yes") != (random.random() < 0.25)
+    return type(x) is str and (x == "yes") != (OWN.random() < 0.25)
 
 
 def two_equal_lists(x):
     """value: category yes|no; replace; log(3); N15; later; exact"""
-    told = (x == "yes") != (random.random() < 0.25)
+    told = (x == "yes") != (OWN.random() < 0.25)
     return [[told], [told]]
