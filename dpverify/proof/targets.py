@@ -138,7 +138,9 @@ def names_read(run: Run, written: Any) -> set[str]:
 
 def _codes_of(value: Any, seen: set[int]) -> list[Any]:
     """The code of a function and of what it holds; a class, its bases, its own class and all their methods."""
-    if id(value) in seen or type(value).__module__.startswith(OWN):  # a generator of the proof, its hooks
+    home = type(value).__module__
+    home = home if isinstance(home, str) else ""  # a class may have an attribute of this name
+    if id(value) in seen or home.startswith(OWN):  # a generator of the proof, its hooks
         return []
     seen.add(id(value))
     parts: list[Any] = []
@@ -159,7 +161,7 @@ def _codes_of(value: Any, seen: set[int]) -> list[Any]:
         parts = [each.cell_contents for each in value.__closure__ or () if _is_filled(each)]
         parts += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *vars(value).values()]
         return [value.__code__, *(code for each in parts for code in _codes_of(each, seen))]
-    elif not isinstance(value, types.ModuleType) and type(value).__module__ != "builtins":
+    elif not isinstance(value, types.ModuleType) and home != "builtins":
         held = [getattr(value, name, None) for name in slots_of(type(value))]
         parts = [type(value), *held, *getattr(value, "__dict__", {}).values()]
     return [code for each in parts for code in _codes_of(each, seen)]
