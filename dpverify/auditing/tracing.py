@@ -178,6 +178,8 @@ def refute_by_law(block: Taped, claim: Claim) -> Taped:
         return block
     (event,) = block.events
     moved = [row for row in block.draws if row.moved]
+    if len(block.draws) != 1:  # what is drawn beside it may hide more
+        return block
     one = len(moved) == 1 and 0 < moved[0].shift_l1 <= moved[0].shift_max * (1 + EQUAL)
     if event.times != 1 or not (event.event == "GaussianNoise" or (event.event == "LaplaceNoise" and one)):
         return block

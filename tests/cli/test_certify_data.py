@@ -80,6 +80,14 @@ def summed_noise(values: np.ndarray, *, rng):
     return values.sum() + rng.laplace(scale=1.0) + rng.laplace(scale=1.0)
 
 
+def hidden_by_another_draw(values: np.ndarray, *, rng):
+    return (values.sum() + 100 * rng.random()) + rng.laplace(scale=1.0)
+
+
+def hidden_by_a_whole_number(values: np.ndarray, *, rng):
+    return (values.sum() + rng.integers(0, 1000)) + rng.laplace(scale=1.0)
+
+
 def two_sums(values: np.ndarray, *, rng):
     return values.sum() + rng.laplace(scale=2.0), values.sum() + rng.laplace(scale=2.0)
 """
@@ -164,6 +172,8 @@ def test_the_law_of_one_release_decides_every_notion(folder, name, true, false):
         ("clipped_sum", "zcdp:.3"),
         ("hidden_sum", "zcdp:.3"),
         ("summed_noise", "zcdp:.3"),
+        ("hidden_by_another_draw", "zcdp:.3"),
+        ("hidden_by_a_whole_number", "zcdp:.3"),
         ("two_sums", "zcdp:.2"),
         ("laplace_counts", "zcdp:.2"),
     ],
